@@ -1,0 +1,37 @@
+"""Joining a component's own flags with those that the user adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+# Values of these are joined with ours; a user who adds one gate must not lose the profile's.
+_JOINED_MAPS = frozenset({"--feature-gates", "--runtime-config"})
+_JOINED_LISTS = frozenset({"--disable-admission-plugins", "--enable-admission-plugins"})
+
+
+def merged_flags(ours: Mapping[str, str], added: Iterable[str]) -> list[str]:
+    """Command-line flags: ours, with an added flag of the same name joined (gates, lists) or put in its place."""
+    merged = dict(ours)
+    repeated: list[str] = []
+    seen: set[str] = set()
+    for flag in added:
+        name, _, value = flag.partition("=")
+        if name in _JOINED_MAPS:
+            merged[name] = _join_maps(merged.get(name, ""), value)
+        elif name in _JOINED_LISTS:
+            merged[name] = _join_lists(merged.get(name, ""), value)
+        elif name in seen:  # such as --tls-sni-cert-key, which may come more than once
+            repeated.append(flag)
+        else:
+            merged[name] = value
+        seen.add(name)
+    return [f"{name}={value}" for name, value in merged.items() if value or name not in _JOINED_MAPS] + repeated
+
+
+def _join_maps(first: str, second: str) -> str:
+    pairs = dict(pair.partition("=")[::2] for text in (first, second) for pair in text.split(",") if pair)
+    return ",".join(f"{key}={value or 'true'}" for key, value in pairs.items())
+
+
+def _join_lists(first: str, second: str) -> str:
+    return ",".join(dict.fromkeys(item for text in (first, second) for item in text.split(",") if item))

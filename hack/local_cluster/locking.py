@@ -1,0 +1,46 @@
+"""One command at a time per cluster or build, without leaving lock files behind."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def exclusive(path: Path, while_waiting: Callable[[int | None], None]) -> Iterator[None]:
+    """Hold the lock file. `while_waiting` is called every moment with the holder's process id, if that is known."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while (descriptor := _try_to_lock(path)) is None:
+        while_waiting(_holder(path))
+        time.sleep(0.1)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _try_to_lock(path: Path) -> int | None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # The holder unlinks the file before it lets go: what we locked may be gone, and another in its place.
+        if path.stat().st_ino != os.fstat(descriptor).st_ino:
+            raise FileNotFoundError
+    except OSError:
+        os.close(descriptor)
+        return None
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, str(os.getpid()).encode())
+    return descriptor
+
+
+def _holder(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,75 @@
+"""What the supervisor is told to run (plan.json) and what it tells about it (status.json)."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Literal
+
+from local_cluster.components import Component, Ports
+from local_cluster.layout import ClusterLayout, write_atomically
+from local_cluster.processes import ProcessIdentity
+
+Phase = Literal["starting", "running", "failed", "stopping"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    generation: int
+    """Counts the restarts; the status repeats the one that it is about."""
+    starter: ProcessIdentity | None
+    """While `up` works: the process that dies with the cluster. None once the cluster stands on its own."""
+    ports: Ports
+    components: list[Component]
+
+    def write(self, layout: ClusterLayout) -> None:
+        write_atomically(layout.plan_file, json.dumps(dataclasses.asdict(self), indent=2))
+
+    @classmethod
+    def read(cls, layout: ClusterLayout) -> Plan:
+        fields = json.loads(layout.plan_file.read_text())
+        starter = fields["starter"]
+        return cls(
+            generation=fields["generation"],
+            starter=ProcessIdentity(**starter) if starter else None,
+            ports=Ports(**fields["ports"]),
+            components=[Component(**component) for component in fields["components"]],
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class ComponentStatus:
+    process: ProcessIdentity
+    exit_code: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Status:
+    supervisor: ProcessIdentity
+    generation: int
+    phase: Phase
+    components: dict[str, ComponentStatus]
+
+    @property
+    def exited(self) -> dict[str, int]:
+        return {name: state.exit_code for name, state in self.components.items() if state.exit_code is not None}
+
+    def write(self, layout: ClusterLayout) -> None:
+        write_atomically(layout.status_file, json.dumps(dataclasses.asdict(self), indent=2))
+
+    @classmethod
+    def read(cls, layout: ClusterLayout) -> Status | None:
+        """None when there is none, or none that can be read."""
+        try:
+            fields = json.loads(layout.status_file.read_text())
+            return cls(
+                supervisor=ProcessIdentity(**fields["supervisor"]),
+                generation=fields["generation"],
+                phase=fields["phase"],
+                components={
+                    name: ComponentStatus(ProcessIdentity(**state["process"]), state["exit_code"])
+                    for name, state in fields["components"].items()
+                },
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return None

@@ -1,0 +1,42 @@
+"""Free ports on the loopback interface."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+
+from local_cluster.components import Ports
+from local_cluster.errors import ClusterError
+from local_cluster.layout import clusters_root
+
+# Below the range that systems hand out to outgoing connections, so that nobody takes a port while its server restarts.
+_RANGE = range(20000, 32000)
+
+
+def free_ports() -> Ports:
+    taken = _ports_of_other_clusters()
+    candidates = [port for port in random.sample(_RANGE, 200) if port not in taken and _is_free(port)]
+    if len(candidates) < 3:
+        raise ClusterError(f"No free port between {_RANGE.start} and {_RANGE.stop} on 127.0.0.1: stop what uses them.")
+    return Ports(etcd=candidates[0], etcd_peer=candidates[1], apiserver=candidates[2])
+
+
+def _ports_of_other_clusters() -> set[int]:
+    """Also of those that are not listening yet."""
+    taken: set[int] = set()
+    for plan in clusters_root().glob("*/plan.json"):
+        try:
+            taken.update(json.loads(plan.read_text())["ports"].values())
+        except (OSError, ValueError, KeyError):
+            continue
+    return taken
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

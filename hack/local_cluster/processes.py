@@ -1,0 +1,63 @@
+"""Processes by an identity that survives the reuse of process ids."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+_ON_LINUX = sys.platform.startswith("linux")
+
+
+@dataclasses.dataclass(frozen=True)
+class ProcessIdentity:
+    pid: int
+    started: str
+    """Clock ticks from boot to the start of the process; empty where the system does not tell."""
+
+
+def identity_of(pid: int) -> ProcessIdentity | None:
+    """None when there is no such process, or only a zombie that nobody has reaped."""
+    if not _ON_LINUX:
+        return ProcessIdentity(pid, "") if _answers_signal(pid) else None
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()  # the command, in parentheses, may hold anything
+    state, started = fields[0], fields[19]
+    return None if state in "ZX" else ProcessIdentity(pid, started)
+
+
+def is_alive(process: ProcessIdentity) -> bool:
+    return identity_of(process.pid) == process
+
+
+def kill(process: ProcessIdentity, signal_number: int = signal.SIGKILL) -> None:
+    if is_alive(process):
+        try:
+            os.kill(process.pid, signal_number)
+        except ProcessLookupError:
+            pass
+
+
+def wait_until_gone(process: ProcessIdentity, timeout: float) -> bool:
+    deadline = time.monotonic() + timeout
+    while is_alive(process):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _answers_signal(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

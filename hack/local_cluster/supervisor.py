@@ -1,0 +1,215 @@
+"""The process that a cluster's components are children of: it starts them, watches them, and takes them all away.
+
+Run as `python -m local_cluster.supervisor <cluster directory>`. SIGTERM ends the cluster and removes its directory;
+SIGHUP reads the plan again and restarts everything but etcd with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+from local_cluster.api import AdminClient
+from local_cluster.components import APISERVER, ETCD, Component
+from local_cluster.layout import ClusterLayout
+from local_cluster.owners import all_owners_gone
+from local_cluster.plan import ComponentStatus, Phase, Plan, Status
+from local_cluster.processes import ProcessIdentity, identity_of, is_alive
+
+_TICK = 0.1
+# The API server drains its watches for up to a minute. A restart gives it this long; etcd has all it acknowledged.
+_GRACE = 3.0
+_PR_SET_PDEATHSIG = 1
+_KEEP_LOGS = "keep-logs"
+
+
+class _EndOfClusterError(Exception):
+    """Somebody or something asked for the end."""
+
+
+def ask_to_keep_logs(layout: ClusterLayout) -> None:
+    (layout.directory / _KEEP_LOGS).touch()
+
+
+class Supervisor:
+    def __init__(self, layout: ClusterLayout) -> None:
+        self._layout = layout
+        self._plan = Plan.read(layout)
+        self._itself = _itself()
+        self._phase: Phase = "starting"
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._processes: dict[str, ProcessIdentity] = {}
+        self._end_asked = False
+        self._restart_asked = False
+
+    def run(self) -> None:
+        signal.signal(signal.SIGTERM, self._on_end)
+        signal.signal(signal.SIGINT, self._on_end)
+        signal.signal(signal.SIGHUP, self._on_restart)
+        try:
+            self._start_all()
+            while True:
+                self._tick()
+                if self._restart_asked:
+                    self._restart()
+        except _EndOfClusterError:
+            pass
+        finally:
+            self._end()
+
+    def _on_end(self, *_: object) -> None:
+        self._end_asked = True
+
+    def _on_restart(self, *_: object) -> None:
+        self._restart_asked = True
+
+    def _tick(self) -> None:
+        time.sleep(_TICK)
+        exited = [name for name, child in self._children.items() if child.poll() is not None]
+        if exited != [name for name in exited if name in self._told]:
+            self._tell()
+        if self._end_asked or not self._layout.plan_file.exists():
+            raise _EndOfClusterError
+        if all_owners_gone(self._layout):
+            raise _EndOfClusterError
+        if self._plan.starter and not is_alive(self._plan.starter):
+            self._plan = Plan.read(self._layout)  # `up` takes its name off the plan when it is done
+            if self._plan.starter:
+                raise _EndOfClusterError
+
+    def _tell(self) -> None:
+        components = {
+            name: ComponentStatus(self._processes[name], child.poll()) for name, child in self._children.items()
+        }
+        self._told = [name for name, state in components.items() if state.exit_code is not None]
+        Status(self._itself, self._plan.generation, self._phase, components).write(self._layout)
+
+    def _start_all(self) -> None:
+        self._phase = "starting"
+        self._told: list[str] = []
+        for component in self._plan.components:
+            if component.name in self._children:
+                continue
+            self._start(component)
+            self._tell()
+            if not self._wait_until_ready(component):
+                self._phase = "failed"
+                self._tell()
+                return
+        self._phase = "running"
+        self._tell()
+
+    def _start(self, component: Component) -> None:
+        with self._layout.log_of(component.name).open("ab") as log:
+            child = subprocess.Popen(
+                component.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self._layout.directory,
+                env={**os.environ, "KWOK_WORKDIR": str(self._layout.config)},
+                preexec_fn=_die_with_parent(),  # noqa: PLW1509: there are no threads here
+            )
+        self._children[component.name] = child
+        self._processes[component.name] = identity_of(child.pid) or ProcessIdentity(child.pid, "")
+
+    def _wait_until_ready(self, component: Component) -> bool:
+        """False when the component has ended instead."""
+        while True:
+            if self._children[component.name].poll() is not None:
+                return False
+            if component.ready_url is None or self._answers(component):
+                return True
+            self._tick()
+
+    def _answers(self, component: Component) -> bool:
+        url = component.ready_url or ""
+        try:
+            if component.name == APISERVER:
+                status, _ = AdminClient(self._layout, self._plan.ports.apiserver).request("GET", "/readyz")
+                return status == 200
+            with urllib.request.urlopen(url, timeout=2) as response:  # noqa: S310: our own etcd
+                return bool(response.status == 200)
+        except (OSError, urllib.error.URLError):
+            return False
+
+    def _restart(self) -> None:
+        self._restart_asked = False
+        self._plan = Plan.read(self._layout)
+        self._phase = "starting"
+        self._tell()
+        for component in reversed(self._plan.components):
+            if component.name != ETCD:
+                self._stop(component.name)
+        self._start_all()
+
+    def _stop(self, name: str) -> None:
+        child = self._children.pop(name, None)
+        if child is None:
+            return
+        child.terminate()
+        try:
+            child.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+    def _end(self) -> None:
+        self._phase = "stopping"
+        if self._layout.directory.exists():
+            self._tell()
+        for component in reversed(self._plan.components):
+            child = self._children.get(component.name)
+            if child is not None:
+                child.kill()
+                child.wait()
+        remove_directory(self._layout)
+
+
+def remove_directory(layout: ClusterLayout) -> None:
+    """Remove everything, or everything but the logs where `down --keep-logs` asked for it."""
+    if not (layout.directory / _KEEP_LOGS).exists():
+        shutil.rmtree(layout.directory, ignore_errors=True)
+        return
+    for path in layout.directory.iterdir():
+        if path not in (layout.logs, layout.audit_log):
+            _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _die_with_parent() -> Callable[[], None]:
+    """For the child, between fork and exec: be killed when the supervisor is, however it ends (Linux)."""
+    if not sys.platform.startswith("linux"):
+        return lambda: None
+    prctl = ctypes.CDLL(None).prctl  # looked up before the fork, where it is safe
+    supervisor = os.getpid()
+
+    def in_child() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != supervisor:  # it died before the line above
+            os._exit(1)
+
+    return in_child
+
+
+def _itself() -> ProcessIdentity:
+    return identity_of(os.getpid()) or ProcessIdentity(os.getpid(), "")
+
+
+if __name__ == "__main__":
+    Supervisor(ClusterLayout(Path(sys.argv[1]))).run()
