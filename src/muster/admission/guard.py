@@ -1,0 +1,39 @@
+"""The parallelism guard: a gang's size does not change under it."""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from muster.admission.review import Review
+from muster.api.job import JobView
+from muster.core.admit import ALLOWED, Verdict, admit_parallelism
+from muster.core.decide import Observed, Rules
+from muster.kube.errors import KubeError
+from muster.runtime.observer import Observer
+
+
+@dataclass(slots=True)
+class ParallelismGuard:
+    observer: Observer
+    rules: Rules
+
+    async def review(self, review: Review, seconds: float) -> Verdict:
+        old, new = JobView.parse(review.old), JobView.parse(review.new)
+        if old.parallelism == new.parallelism:
+            return ALLOWED
+        try:
+            async with asyncio.timeout(seconds):
+                seen = await self._observe(old)
+        except (KubeError, TimeoutError) as error:
+            why = str(error) or "the API server is slow"
+            return Verdict(
+                allowed=False,
+                message=f"muster: cannot tell now whether Job {old.key.name!r} is a gang, try again: {why}",
+            )
+        return admit_parallelism(old, new, seen, self.rules)
+
+    async def _observe(self, job: JobView) -> Observed:
+        seen = await self.observer.live(job.ref, thorough=True)
+        if not job.scheduling_group:
+            return seen
+        group = await self.observer.pod_group(job.key.namespace, job.scheduling_group)
+        return seen if group is None else replace(seen, pod_groups=(*seen.pod_groups, group))

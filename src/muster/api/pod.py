@@ -1,0 +1,44 @@
+"""A Pod as Muster sees it: whose it is, whether it still runs, which group it names."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from muster.api.keys import JobKey, JobRef
+from muster.api.meta import OwnerReference, controller_of
+from muster.api.wire import as_object, mapping, text
+
+CONTROLLER_UID_LABEL = "batch.kubernetes.io/controller-uid"
+COMPLETION_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+
+FINAL_PHASES = frozenset({"Succeeded", "Failed"})
+
+
+@dataclass(frozen=True, slots=True)
+class PodView:
+    namespace: str
+    name: str
+    controller: OwnerReference | None
+    live: bool
+    """Not in a final phase: it runs, or may still run."""
+    group: str
+    """Name of the PodGroup it belongs to; empty for a plain pod."""
+
+    @classmethod
+    def parse(cls, raw: object) -> Self:
+        pod = as_object(raw, "Pod")
+        metadata, spec = mapping(pod, "metadata"), mapping(pod, "spec")
+        return cls(
+            namespace=text(metadata, "namespace"),
+            name=text(metadata, "name"),
+            controller=controller_of(metadata),
+            live=text(mapping(pod, "status"), "phase") not in FINAL_PHASES,
+            group=text(mapping(spec, "schedulingGroup"), "podGroupName"),
+        )
+
+    @property
+    def job(self) -> JobRef | None:
+        """The Job that controls the pod. The label that Jobs put on pods is no proof; this is."""
+        owner = self.controller
+        if owner is None or not owner.is_job:
+            return None
+        return JobRef(JobKey(self.namespace, owner.name), owner.uid)

@@ -1,0 +1,1 @@
+"""The door: flags in, one clear sentence out."""

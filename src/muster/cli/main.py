@@ -1,0 +1,70 @@
+"""`muster`, also as `kubectl muster`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from muster import __version__
+
+app = typer.Typer(
+    name="muster",
+    help="Gang scheduling for Kubernetes Jobs: the whole gang starts or nothing does.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class Failure(Exception):
+    """What a person did wrong, or what is in the way, in one sentence."""
+
+
+@app.callback()
+def _root() -> None:
+    """Sub-commands stay sub-commands, however few there are."""
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    typer.echo(f"muster {__version__}")
+
+
+@app.command()
+def run(
+    kubeconfig: Annotated[
+        Path | None, typer.Option(help="Cluster to work on. Default: the pod's ServiceAccount, else ~/.kube/config.")
+    ] = None,
+    context: Annotated[str | None, typer.Option(help="Context of the kubeconfig.")] = None,
+    dev: Annotated[
+        bool,
+        typer.Option("--dev", help="Serve admission on loopback and register the webhooks for as long as this runs."),
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Port of the admission server. Default: 9443; with --dev a free one."),
+    ] = None,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+) -> None:
+    """Run the controller and admission in this process."""
+    from muster.cli import run as running
+
+    running.run(running.Options(kubeconfig, context, dev, port, log_level))
+
+
+def main() -> None:
+    try:
+        app(standalone_mode=False)
+    except Failure as failure:
+        sys.exit(f"muster: {failure}")
+    except typer.Exit as leaving:
+        sys.exit(leaving.exit_code)
+    except typer.Abort:
+        sys.exit(130)
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        # Click's own errors about flags know how to say what is wrong.
+        sys.exit(f"muster: {error.format_message()}")

@@ -1,0 +1,223 @@
+"""The decision: from what was seen of one Job to at most one write, and to what a pod created now should be.
+
+The controller and the pod gate both ask `decide`, so they cannot disagree. It is asked again after every write.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import count
+
+from muster.api.dialect import Dialect
+from muster.api.job import JobView
+from muster.api.podgroup import PodGroup
+from muster.api.workload import Workload
+from muster.core.desired import desired_pod_group, desired_workload
+from muster.core.eligibility import Policy, left_alone
+from muster.core.naming import pod_group_name, workload_name
+from muster.core.ownership import pod_groups_of, workloads_of
+from muster.core.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Pods:
+    """What a live LIST says about the Job's pods."""
+
+    exist: bool
+    """Any at all, also ended ones."""
+    live: bool
+    """At least one may still run."""
+    group: str = ""
+    """The group of the live ones; empty if they are plain."""
+
+
+NO_PODS = Pods(exist=False, live=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Everything the decision may look at."""
+
+    job: JobView | None
+    workloads: tuple[Workload, ...] = ()
+    pod_groups: tuple[PodGroup, ...] = ()
+    pods: Pods | None = None
+    """None: not read. Then nothing may be created on the strength of it."""
+    taken: frozenset[str] = frozenset()
+    """Names of ours that turned out to be a stranger's."""
+    rejected: str = ""
+    """What the API server said when it refused our object for good."""
+
+
+class Membership(Enum):
+    """What a pod that is created now should be."""
+
+    JOIN = "join"
+    PLAIN = "plain"
+    HOLD = "hold"
+    """Neither yet: refuse it, and the Job controller tries again."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateWorkload:
+    workload: Workload
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePodGroup:
+    pod_group: PodGroup
+
+
+Action = CreateWorkload | CreatePodGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    reason: Reason
+    membership: Membership
+    group: str = ""
+    """The PodGroup to join, also while it is still to be made."""
+    action: Action | None = None
+    detail: str = ""
+    sticky: bool = False
+    """Living pods of the Job say so; what else is found does not matter."""
+
+    @property
+    def settled(self) -> bool:
+        return self.action is None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What stays the same from one decision to the next."""
+
+    dialect: Dialect
+    policy: Policy = field(default_factory=Policy)
+
+
+def decide(seen: Observed, rules: Rules) -> Decision:
+    """Read top to bottom: the first line that applies is the answer."""
+    job = seen.job
+    if job is None:
+        return _hold(Reason.JOB_GONE)
+    if job.being_deleted:
+        return _hold(Reason.JOB_BEING_DELETED)
+    if seen.pods is not None and seen.pods.live:
+        return _follow(seen.pods.group, job, seen, rules)
+    if (why := left_alone(job, rules.policy)) is not None:
+        return _plain(why)
+    if seen.rejected:
+        return _plain(Reason.REJECTED, seen.rejected)
+    return _form(job, seen, rules)
+
+
+def _follow(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
+    """Membership is sticky: no gang is ever half in and half out."""
+    why = left_alone(job, rules.policy)
+    if not group:
+        return Decision(why or Reason.PLAIN_PODS, Membership.PLAIN, sticky=True)
+    exists = any(found.metadata.name == group for found in seen.pod_groups)
+    if exists or seen.rejected or why is not None:
+        return _stay(group)  # it is there, or it is not ours to make again, or it cannot be made
+    return _make_again(group, job, seen, rules)
+
+
+def _make_again(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
+    """The living pods' group was deleted under them. Make it again under its name, if it was one of ours."""
+    workloads = workloads_of(job, seen.workloads)
+    workload = workloads[0] if workloads else desired_workload(job, _free_workload_name(job, seen))
+    if len(workloads) > 1 or not _is_our_name(group, workload):
+        return _stay(group)
+    if not workloads:
+        return _create_workload(workload, group)
+    if workload.metadata.deletion_timestamp is not None:
+        return Decision(Reason.WORKLOAD_BEING_DELETED, Membership.JOIN, group, sticky=True)
+    return _create_pod_group(desired_pod_group(job, workload, group, rules.dialect))
+
+
+def _form(job: JobView, seen: Observed, rules: Rules) -> Decision:
+    """No living pods: find or make the Workload, then the PodGroup."""
+    workloads = workloads_of(job, seen.workloads)
+    if len(workloads) > 1:
+        return _plain(Reason.AMBIGUOUS_WORKLOADS, _names(workloads))
+    if not workloads:
+        return _begin(job, seen)
+    (workload,) = workloads
+    if len(workload.spec.pod_group_templates) != 1:
+        return _plain(Reason.UNSUPPORTED_STRUCTURE, workload.metadata.name)
+    groups = pod_groups_of(job, workload, seen.pod_groups)
+    if len(groups) > 1:
+        return _plain(Reason.AMBIGUOUS_POD_GROUPS, _names(groups))
+    if not groups:
+        return _complete(job, workload, seen, rules)
+    (group,) = groups
+    if group.metadata.deletion_timestamp is not None:
+        return _hold(Reason.POD_GROUP_BEING_DELETED, group.metadata.name)
+    return _join(group.metadata.name, Reason.GANG_FORMED)
+
+
+def _begin(job: JobView, seen: Observed) -> Decision:
+    if job.counted_pods or (seen.pods is not None and seen.pods.exist):
+        return _plain(Reason.HAD_PODS_BEFORE)
+    if job.suspended:
+        return _hold(Reason.SUSPENDED)
+    planned = desired_workload(job, _free_workload_name(job, seen))
+    return _create_workload(planned, _free_pod_group_name(planned, seen))
+
+
+def _complete(job: JobView, workload: Workload, seen: Observed, rules: Rules) -> Decision:
+    if workload.metadata.deletion_timestamp is not None:
+        return _hold(Reason.WORKLOAD_BEING_DELETED, workload.metadata.name)
+    if job.suspended:
+        return _hold(Reason.SUSPENDED)
+    name = _free_pod_group_name(workload, seen)
+    return _create_pod_group(desired_pod_group(job, workload, name, rules.dialect))
+
+
+def _free_workload_name(job: JobView, seen: Observed) -> str:
+    names = (workload_name(job.key.name, job.uid, collision) for collision in count())
+    return next(name for name in names if name not in seen.taken)
+
+
+def _free_pod_group_name(workload: Workload, seen: Observed) -> str:
+    template = workload.spec.pod_group_templates[0].name
+    names = (pod_group_name(workload.metadata.name, template, collision) for collision in count())
+    return next(name for name in names if name not in seen.taken)
+
+
+_TRIED_NAMES = 16
+"""How far down the series of names a group is still recognised as ours."""
+
+
+def _is_our_name(group: str, workload: Workload) -> bool:
+    if len(workload.spec.pod_group_templates) != 1:
+        return False
+    template = workload.spec.pod_group_templates[0].name
+    return any(group == pod_group_name(workload.metadata.name, template, nth) for nth in range(_TRIED_NAMES))
+
+
+def _names(things: list[Workload] | list[PodGroup]) -> str:
+    return ", ".join(sorted(thing.metadata.name for thing in things))
+
+
+def _plain(reason: Reason, detail: str = "") -> Decision:
+    return Decision(reason, Membership.PLAIN, detail=detail)
+
+
+def _hold(reason: Reason, detail: str = "") -> Decision:
+    return Decision(reason, Membership.HOLD, detail=detail)
+
+
+def _join(group: str, reason: Reason) -> Decision:
+    return Decision(reason, Membership.JOIN, group)
+
+
+def _stay(group: str) -> Decision:
+    return Decision(Reason.GROUP_FOLLOWED, Membership.JOIN, group, sticky=True)
+
+
+def _create_workload(workload: Workload, group: str) -> Decision:
+    return Decision(Reason.WORKLOAD_MISSING, Membership.HOLD, group, CreateWorkload(workload))
+
+
+def _create_pod_group(pod_group: PodGroup) -> Decision:
+    return Decision(Reason.POD_GROUP_MISSING, Membership.HOLD, pod_group.metadata.name, CreatePodGroup(pod_group))

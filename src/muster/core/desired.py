@@ -1,0 +1,57 @@
+"""The Workload and the PodGroup that a gang Job should have."""
+
+from muster.api.dialect import Dialect
+from muster.api.job import JobView
+from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL, ObjectMeta, OwnerReference
+from muster.api.podgroup import PodGroup, PodGroupSpec, PodGroupTemplateRef, WorkloadTemplateRef
+from muster.api.scheduling import GangPolicy, SchedulingPolicy, SchedulingSpec
+from muster.api.workload import ControllerRef, PodGroupTemplate, Workload, WorkloadSpec
+from muster.core.naming import template_name
+
+_LABELS = {MANAGED_BY_LABEL: MANAGED_BY}
+
+
+def desired_workload(job: JobView, name: str) -> Workload:
+    if job.parallelism is None:
+        raise ValueError("only a Job with parallelism becomes a gang")
+    template = PodGroupTemplate(
+        name=template_name(job.key.name),
+        scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=job.parallelism)),
+        priority_class_name=job.priority_class_name or None,
+    )
+    return Workload(
+        metadata=_metadata(job, name, controlled_by(job)),
+        spec=WorkloadSpec(
+            controller_ref=ControllerRef(api_group="batch", kind="Job", name=job.key.name),
+            pod_group_templates=(template,),
+        ),
+    )
+
+
+def desired_pod_group(job: JobView, workload: Workload, name: str, dialect: Dialect) -> PodGroup:
+    """A copy of every field of the Workload's one template."""
+    (template,) = workload.spec.pod_group_templates
+    shared = {
+        field: getattr(template, field) for field in SchedulingSpec.model_fields if field in template.model_fields_set
+    }
+    ref = WorkloadTemplateRef(workload_name=workload.metadata.name, pod_group_template_name=template.name)
+    return PodGroup(
+        metadata=_metadata(job, name, controlled_by(job), _described_by(workload, dialect)),
+        spec=PodGroupSpec(pod_group_template_ref=PodGroupTemplateRef(workload=ref), **shared),
+    )
+
+
+def controlled_by(job: JobView) -> OwnerReference:
+    return OwnerReference(
+        api_version="batch/v1", kind="Job", name=job.key.name, uid=job.uid, controller=True, block_owner_deletion=True
+    )
+
+
+def _described_by(workload: Workload, dialect: Dialect) -> OwnerReference:
+    """A plain owner: the Workload does not keep the PodGroup alive, and does not control it."""
+    metadata = workload.metadata
+    return OwnerReference(api_version=dialect.api_version, kind="Workload", name=metadata.name, uid=metadata.uid)
+
+
+def _metadata(job: JobView, name: str, *owners: OwnerReference) -> ObjectMeta:
+    return ObjectMeta(name=name, namespace=job.key.namespace, labels=_LABELS, owner_references=owners)

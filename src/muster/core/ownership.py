@@ -1,0 +1,40 @@
+"""Which of the objects that were found belong to the Job: by reference, and never by name alone."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from muster.api.job import JobView
+from muster.api.meta import ObjectMeta
+from muster.api.podgroup import PodGroup
+from muster.api.workload import Workload
+
+Thing = TypeVar("Thing", Workload, PodGroup)
+
+
+def workloads_of(job: JobView, found: Iterable[Workload]) -> list[Workload]:
+    """Those whose controllerRef names the Job, without what an earlier Job of that name left behind."""
+    named = [workload for workload in found if workload.job_key == job.key and not is_leftover(workload.metadata, job)]
+    return _prefer_staying(named)
+
+
+def pod_groups_of(job: JobView, workload: Workload, found: Iterable[PodGroup]) -> list[PodGroup]:
+    """Those made from the Workload, without what an earlier Job left behind."""
+    name = workload.metadata.name
+    made = [group for group in found if group.workload_name == name and not is_leftover(group.metadata, job)]
+    return _prefer_staying(made)
+
+
+def is_leftover(metadata: ObjectMeta, job: JobView) -> bool:
+    """Controlled by a Job, and not by this one: identity is the UID."""
+    owner = metadata.controller
+    return owner is not None and owner.is_job and owner.uid != job.uid
+
+
+def controls(job: JobView, metadata: ObjectMeta) -> bool:
+    owner = metadata.controller
+    return owner is not None and owner.uid == job.uid
+
+
+def _prefer_staying(things: list[Thing]) -> list[Thing]:
+    """What is being deleted counts only if nothing else is there."""
+    return [thing for thing in things if thing.metadata.deletion_timestamp is None] or things

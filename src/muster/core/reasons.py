@@ -1,0 +1,66 @@
+"""Why Muster did what it did. Events, logs, metrics, the CLI and the docs all use these words and no others."""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    sentence: str
+    told: bool
+
+    def __new__(cls, value: str, sentence: str, told: bool = False) -> "Reason":
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.sentence = sentence
+        member.told = told
+        return member
+
+    # The Job is none of Muster's business: no write, no event.
+    JOB_GONE = "JobGone", "the Job does not exist any more"
+    JOB_BEING_DELETED = "JobBeingDeleted", "the Job is being deleted"
+    JOB_FINISHED = "JobFinished", "the Job has finished"
+    NAMESPACE_EXCLUDED = "NamespaceExcluded", "Muster leaves this namespace alone"
+    GROUP_PRESET = "GroupPreset", "the pod template already names a scheduling group"
+    OWNED_BY_CONTROLLER = "OwnedByController", "another controller owns the Job and groups its pods itself"
+    MANAGED_ELSEWHERE = "ManagedElsewhere", "spec.managedBy gives the Job to another controller"
+    NOT_INDEXED = "NotIndexed", "completionMode is not Indexed"
+    NOT_PARALLEL = "NotParallel", "parallelism is not greater than 1"
+    COMPLETIONS_DIFFER = "CompletionsDiffer", "completions is not equal to parallelism"
+
+    # The gang is on its way.
+    WORKLOAD_MISSING = "WorkloadMissing", "the Workload is being created"
+    POD_GROUP_MISSING = "PodGroupMissing", "the PodGroup is being created"
+    GANG_FORMED = "GangFormed", "the Workload and the PodGroup exist"
+    GROUP_FOLLOWED = "GroupFollowed", "the pods follow the group that the Job's living pods name"
+    SUSPENDED = "Suspended", "the Job is suspended; its gang is formed when it resumes"
+    WORKLOAD_BEING_DELETED = (
+        "WorkloadBeingDeleted",
+        "the Job's Workload is being deleted; it is made again once it is gone",
+    )
+    POD_GROUP_BEING_DELETED = (
+        "PodGroupBeingDeleted",
+        "the Job's PodGroup is being deleted; it is made again once it is gone",
+    )
+
+    # Muster stands aside: the pods pass untouched, and a Warning event says why.
+    NODE_NAME_PRESET = "NodeNamePreset", "the pod template sets nodeName, so no scheduler sees the pods", True
+    OTHER_SCHEDULER = "OtherScheduler", "the pod template asks for a scheduler that does not know gangs", True
+    HAD_PODS_BEFORE = (
+        "HadPodsBefore",
+        "the Job had pods before it had a Workload, so it can not become a gang now",
+        True,
+    )
+    PLAIN_PODS = "PlainPods", "living pods of the Job belong to no group, so new ones do not join one either", True
+    AMBIGUOUS_WORKLOADS = "AmbiguousWorkloads", "more than one Workload claims to describe the Job", True
+    AMBIGUOUS_POD_GROUPS = "AmbiguousPodGroups", "more than one PodGroup refers to the Job's Workload", True
+    UNSUPPORTED_STRUCTURE = "UnsupportedStructure", "the Job's Workload does not have exactly one template", True
+    REJECTED = "Rejected", "the API server rejects the gang's objects", True
+    BROKEN = "Broken", "Muster failed on this Job again and again, which is a bug in Muster", True
+
+
+class EventReason(StrEnum):
+    """What people see in `kubectl describe job`."""
+
+    WORKLOAD_CREATED = "WorkloadCreated"
+    POD_GROUP_CREATED = "PodGroupCreated"
+    NAME_TAKEN = "NameTaken"
+    STANDING_ASIDE = "StandingAside"

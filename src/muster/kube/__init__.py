@@ -1,0 +1,1 @@
+"""The wire: the only package that sends a request to the API server."""

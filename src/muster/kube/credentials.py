@@ -1,0 +1,85 @@
+"""Who Muster is on the cluster: a kubeconfig file, or the ServiceAccount of its pod.
+
+The official client reads both, with every way to log in that a kubeconfig can name (tokens, certificates, exec
+plugins). Tokens expire: they are asked for again every `TOKEN_AGE_SECONDS`, off the event loop, since an exec plugin
+is a program that has to be run.
+"""
+
+import asyncio
+import ssl
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+TOKEN_AGE_SECONDS = 60.0
+
+
+class NoCredentials(Exception):
+    """One sentence for the person who started Muster."""
+
+
+@dataclass(slots=True)
+class Credentials:
+    configuration: Any
+    """A `kubernetes.client.Configuration`: the library has no types."""
+    _authorization: str = ""
+    _fetched_at: float = field(default=-TOKEN_AGE_SECONDS)
+
+    @property
+    def server(self) -> str:
+        return str(self.configuration.host).rstrip("/")
+
+    @property
+    def ca_path(self) -> str | None:
+        return self.configuration.ssl_ca_cert or None
+
+    @property
+    def certificate_path(self) -> str | None:
+        return self.configuration.cert_file or None
+
+    @property
+    def private_key_path(self) -> str | None:
+        return self.configuration.key_file or None
+
+    @property
+    def verify(self) -> bool:
+        return bool(self.configuration.verify_ssl)
+
+    def ssl_context(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=self.ca_path)
+        if not self.verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if self.certificate_path:
+            context.load_cert_chain(self.certificate_path, self.private_key_path)
+        return context
+
+    async def authorization(self) -> str:
+        """The Authorization header; empty when a client certificate says it all."""
+        if time.monotonic() - self._fetched_at >= TOKEN_AGE_SECONDS:
+            self._authorization = await asyncio.to_thread(self.read_authorization)
+            self._fetched_at = time.monotonic()
+        return self._authorization
+
+    def read_authorization(self) -> str:
+        settings = self.configuration.auth_settings()
+        return str((settings.get("BearerToken") or {}).get("value") or "")
+
+
+def load_credentials(kubeconfig: Path | None, context: str | None = None) -> Credentials:
+    """From the file, else from the pod's ServiceAccount, else from the default kubeconfig."""
+    from kubernetes import client, config
+
+    configuration = client.Configuration()
+    try:
+        if kubeconfig is None and Path("/var/run/secrets/kubernetes.io/serviceaccount/token").exists():
+            config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+        else:
+            file = str(kubeconfig) if kubeconfig else None
+            config.load_kube_config(config_file=file, context=context, client_configuration=configuration)  # type: ignore[no-untyped-call]
+    except Exception as error:
+        place = kubeconfig or "the default kubeconfig"
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise NoCredentials(f"cannot log in with {place}: {reason}") from error
+    return Credentials(configuration)

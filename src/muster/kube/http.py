@@ -1,0 +1,106 @@
+"""The real client: aiohttp, one connection pool, no blind retry of writes."""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+import orjson
+
+from muster import __version__
+from muster.kube.client import Object
+from muster.kube.credentials import Credentials
+from muster.kube.errors import KubeError, ServerFault, Unreachable, classify
+from muster.kube.resources import Resource
+
+REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=10, connect=5)
+CONNECTIONS = 64
+KEEPALIVE_SECONDS = 30
+
+
+class HttpClient:
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        secure = self._credentials.server.startswith("https")
+        connector = aiohttp.TCPConnector(
+            limit=CONNECTIONS,
+            keepalive_timeout=KEEPALIVE_SECONDS,
+            ssl=self._credentials.ssl_context() if secure else False,
+        )
+        self._session = aiohttp.ClientSession(
+            base_url=self._credentials.server,
+            connector=connector,
+            timeout=REQUEST_TIMEOUT,
+            headers={"User-Agent": f"muster/{__version__}", "Accept": "application/json"},
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Object:
+        return await self._call("GET", resource.path(namespace, name))
+
+    async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
+        return await self._call("GET", resource.path(namespace), params=params)
+
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        return await self._call("POST", resource.path(namespace), body=body)
+
+    async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        return await self._call("PUT", resource.path(namespace, name), body=body)
+
+    async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None:
+        body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": dict(preconditions)}
+        await self._call("DELETE", resource.path(namespace, name), body=body)
+
+    async def _call(
+        self, method: str, path: str, params: Mapping[str, str] | None = None, body: Object | None = None
+    ) -> Object:
+        """A read is tried once more if its connection broke: an idle one may have been closed under it."""
+        try:
+            return await self._send(method, path, params, body)
+        except Unreachable:
+            if method != "GET":
+                raise
+            return await self._send(method, path, params, body)
+
+    async def _send(self, method: str, path: str, params: Mapping[str, str] | None, body: Object | None) -> Object:
+        if self._session is None:
+            raise RuntimeError("the client is not open")
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        if authorization := await self._credentials.authorization():
+            headers["Authorization"] = authorization
+        data = orjson.dumps(body) if body is not None else None
+        try:
+            async with self._session.request(method, path, params=params, data=data, headers=headers) as answer:
+                return _read(answer, await answer.read())
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
+            why = str(error) or type(error).__name__
+            raise Unreachable(f"the API server at {self._credentials.server} does not answer: {why}") from error
+
+
+def _read(answer: aiohttp.ClientResponse, content: bytes) -> Object:
+    failed = answer.status >= 400
+    try:
+        parsed: Any = orjson.loads(content) if content else {}
+    except orjson.JSONDecodeError as error:
+        parsed = {} if failed else None
+        if not failed:
+            raise ServerFault("the API server's answer is not JSON") from error
+    if failed:
+        raise _error(answer, parsed if isinstance(parsed, dict) else {})
+    if not isinstance(parsed, dict):
+        raise ServerFault("the API server's answer is not an object")
+    return parsed
+
+
+def _error(answer: aiohttp.ClientResponse, body: Object) -> KubeError:
+    waiting = answer.headers.get("Retry-After", "")
+    return classify(answer.status, body, float(waiting) if waiting.isdecimal() else 0.0)

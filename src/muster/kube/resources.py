@@ -1,0 +1,38 @@
+"""Where the API server keeps each kind."""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from muster.api.dialect import Dialect
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    group: str
+    version: str
+    plural: str
+
+    def path(self, namespace: str = "", name: str = "") -> str:
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+        item = f"/{quote(name, safe='')}" if name else ""
+        return f"{root}{within}/{self.plural}{item}"
+
+    def __str__(self) -> str:
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+JOBS = Resource("batch", "v1", "jobs")
+PODS = Resource("", "v1", "pods")
+EVENTS = Resource("", "v1", "events")
+ACCESS_REVIEWS = Resource("authorization.k8s.io", "v1", "selfsubjectaccessreviews")
+MUTATING_WEBHOOKS = Resource("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations")
+VALIDATING_WEBHOOKS = Resource("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations")
+
+
+def workloads(dialect: Dialect) -> Resource:
+    return Resource(dialect.group, dialect.version, "workloads")
+
+
+def pod_groups(dialect: Dialect) -> Resource:
+    return Resource(dialect.group, dialect.version, "podgroups")

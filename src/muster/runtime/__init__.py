@@ -1,0 +1,1 @@
+"""The effects: queue, cache, observation, writes, events, health. Decisions are made in `core`."""

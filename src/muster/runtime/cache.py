@@ -1,0 +1,166 @@
+"""What the watch streams and our own writes have shown so far. A cache may say "it is there"; it never proves absence.
+
+Every entry carries a resourceVersion, and an older one never replaces a newer one: streams, re-lists and own writes
+arrive in any order.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from muster.api.job import JobView
+from muster.api.keys import JobKey, Uid
+from muster.api.meta import ObjectMeta
+from muster.api.podgroup import PodGroup
+from muster.api.workload import Workload
+from muster.core.decide import Observed
+
+Item = TypeVar("Item", Workload, PodGroup)
+Place = tuple[str, str]
+"""Namespace and name."""
+
+
+@dataclass(slots=True)
+class _Shelf(Generic[Item]):
+    """One kind of object, by place and by the keys that other objects know it under."""
+
+    items: dict[Place, Item] = field(default_factory=dict)
+    index: defaultdict[object, set[Place]] = field(default_factory=lambda: defaultdict(set))
+
+    def put(self, item: Item, keys: Iterable[object]) -> None:
+        place = _place(item.metadata)
+        self.items[place] = item
+        for key in keys:
+            self.index[key].add(place)
+
+    def drop(self, item: Item, keys: Iterable[object]) -> None:
+        place = _place(item.metadata)
+        del self.items[place]
+        for key in keys:
+            self.index[key].discard(place)
+            if not self.index[key]:
+                del self.index[key]
+
+    def find(self, key: object) -> tuple[Item, ...]:
+        return tuple(self.items[place] for place in sorted(self.index.get(key, ())))
+
+
+@dataclass(slots=True)
+class Cache:
+    trusted: bool = False
+    """The streams are up and everything has been listed: what is here was really there a moment ago."""
+    jobs: dict[JobKey, JobView] = field(default_factory=dict)
+    _workloads: _Shelf[Workload] = field(default_factory=_Shelf)
+    _pod_groups: _Shelf[PodGroup] = field(default_factory=_Shelf)
+
+    def observe(self, key: JobKey) -> Observed:
+        """All that is known about a Job, its pods aside: those are read live."""
+        job = self.jobs.get(key)
+        workloads = self._workloads.find(key)
+        groups = {g.metadata.name: g for workload in workloads for g in self.pod_groups_of(workload)}
+        if job is not None:
+            groups |= {g.metadata.name: g for g in self._pod_groups.find(job.uid)}
+        return Observed(job, workloads, tuple(groups.values()))
+
+    def pod_groups_of(self, workload: Workload) -> tuple[PodGroup, ...]:
+        return self._pod_groups.find(_place(workload.metadata))
+
+    def put_job(self, job: JobView) -> bool:
+        """True if anything changed that a decision looks at."""
+        known = self.jobs.get(job.key)
+        if known is not None and _is_older(job.resource_version, known.resource_version):
+            return False
+        self.jobs[job.key] = job
+        return known != job
+
+    def drop_job(self, key: JobKey, uid: Uid) -> bool:
+        known = self.jobs.get(key)
+        if known is None or known.uid != uid:
+            return False
+        del self.jobs[key]
+        return True
+
+    def put_workload(self, workload: Workload) -> None:
+        known = self._workloads.items.get(_place(workload.metadata))
+        if known is not None:
+            if _is_older(workload.metadata.resource_version, known.metadata.resource_version):
+                return
+            self._workloads.drop(known, _workload_keys(known))
+        self._workloads.put(workload, _workload_keys(workload))
+
+    def drop_workload(self, metadata: ObjectMeta) -> None:
+        known = self._workloads.items.get(_place(metadata))
+        if known is not None and known.metadata.uid == metadata.uid:
+            self._workloads.drop(known, _workload_keys(known))
+
+    def put_pod_group(self, group: PodGroup) -> None:
+        known = self._pod_groups.items.get(_place(group.metadata))
+        if known is not None:
+            if _is_older(group.metadata.resource_version, known.metadata.resource_version):
+                return
+            self._pod_groups.drop(known, _pod_group_keys(known))
+        self._pod_groups.put(group, _pod_group_keys(group))
+
+    def drop_pod_group(self, metadata: ObjectMeta) -> None:
+        known = self._pod_groups.items.get(_place(metadata))
+        if known is not None and known.metadata.uid == metadata.uid:
+            self._pod_groups.drop(known, _pod_group_keys(known))
+
+    def jobs_of(self, thing: Workload | PodGroup) -> set[JobKey]:
+        """The Jobs that a change of the object concerns."""
+        namespace = thing.metadata.namespace
+        keys = set()
+        owner = thing.metadata.controller
+        if owner is not None and owner.is_job:
+            keys.add(JobKey(namespace, owner.name))
+        if isinstance(thing, Workload):
+            described = thing.job_key
+        else:
+            workload = self._workloads.items.get((namespace, thing.workload_name))
+            described = workload.job_key if workload else None
+        return keys | ({described} if described else set())
+
+    def forget_except(
+        self, jobs: set[Uid], workloads: set[Uid], pod_groups: set[Uid], listed_at: tuple[str, str, str]
+    ) -> set[JobKey]:
+        """Drop what a full list, made at these revisions, no longer shows; the Jobs that this concerns."""
+        concerned: set[JobKey] = set()
+        for job in [
+            j for j in self.jobs.values() if j.uid not in jobs and not _is_older(listed_at[0], j.resource_version)
+        ]:
+            self.drop_job(job.key, job.uid)
+            concerned.add(job.key)
+        for workload in self._unlisted(self._workloads, workloads, listed_at[1]):
+            concerned |= self.jobs_of(workload)
+            self.drop_workload(workload.metadata)
+        for group in self._unlisted(self._pod_groups, pod_groups, listed_at[2]):
+            concerned |= self.jobs_of(group)
+            self.drop_pod_group(group.metadata)
+        return concerned
+
+    @staticmethod
+    def _unlisted(shelf: _Shelf[Item], listed: set[Uid], listed_at: str) -> list[Item]:
+        return [
+            item
+            for item in shelf.items.values()
+            if item.metadata.uid not in listed and not _is_older(listed_at, item.metadata.resource_version)
+        ]
+
+
+def _place(metadata: ObjectMeta) -> Place:
+    return metadata.namespace, metadata.name
+
+
+def _workload_keys(workload: Workload) -> list[object]:
+    return [workload.job_key] if workload.job_key else []
+
+
+def _pod_group_keys(group: PodGroup) -> list[object]:
+    owner = group.metadata.controller
+    return [(group.metadata.namespace, group.workload_name), *([owner.uid] if owner else [])]
+
+
+def _is_older(version: str, than: str) -> bool:
+    """Resource versions of one server are comparable numbers; what is not a number is taken as it comes."""
+    return version.isdecimal() and than.isdecimal() and int(version) < int(than)

@@ -1,0 +1,115 @@
+"""The two loops that trust nobody: is the API still there and are we allowed to use it; has a stream lost something."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from muster.api.job import JobView
+from muster.api.keys import JobKey, Uid
+from muster.api.wire import Unreadable
+from muster.kube.client import KubeClient, Object
+from muster.kube.errors import KubeError
+from muster.kube.probing import find_missing_right, find_problem
+from muster.kube.resources import JOBS, Resource, pod_groups, workloads
+from muster.runtime.health import API, Health
+from muster.runtime.observer import Observer
+from muster.runtime.queue import WorkQueue
+
+logger = logging.getLogger(__name__)
+
+SOON_SECONDS = 1.0
+"""How soon to look again while something is wrong."""
+
+
+async def keep_probing(observer: Observer, health: Health, every_seconds: float) -> None:
+    """Notice an API that disappears or a right that is taken away, and that either is back."""
+    while True:
+        problem = await find_problem(observer.client, observer.dialect)
+        if not problem and not health.is_well(API):
+            problem = await find_missing_right(observer.client, observer.dialect)
+        if problem:
+            health.problem(API, problem)
+        else:
+            health.well(API)
+        await asyncio.sleep(SOON_SECONDS if problem else every_seconds)
+
+
+@dataclass(slots=True)
+class Resync:
+    """Lists everything with our own client, so that liveness never rests on a watch."""
+
+    observer: Observer
+    queue: WorkQueue[JobKey]
+    every_seconds: float
+    _now: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def soon(self) -> None:
+        self._now.set()
+
+    async def run(self, health: Health) -> None:
+        while True:
+            await health.wait_until_well(API)
+            try:
+                drift = await self.once()
+            except KubeError as error:
+                logger.warning("the resync failed and is tried again: %s", error)
+                await asyncio.sleep(SOON_SECONDS)
+                continue
+            if drift:
+                logger.info("the resync found %d Jobs that the streams had not shown as they are", drift)
+            try:
+                await asyncio.wait_for(self._now.wait(), self.every_seconds * random.uniform(0.9, 1.1))
+            except TimeoutError:
+                continue
+            self._now.clear()
+
+    async def once(self) -> int:
+        """Bring the cache up to date and queue every Job that this concerns; how many there were."""
+        cache, dialect = self.observer.cache, self.observer.dialect
+        concerned: set[JobKey] = set()
+
+        def keep_job(raw: Object) -> Uid:
+            job = JobView.parse(raw)
+            if cache.put_job(job):
+                concerned.add(job.key)
+            return job.uid
+
+        def keep_workload(raw: Object) -> Uid:
+            workload = dialect.read_workload(raw)
+            cache.put_workload(workload)
+            return workload.metadata.uid
+
+        def keep_pod_group(raw: Object) -> Uid:
+            group = dialect.read_pod_group(raw)
+            cache.put_pod_group(group)
+            return group.metadata.uid
+
+        client = self.observer.client
+        jobs, jobs_at = await _list_all(client, JOBS, keep_job)
+        made, made_at = await _list_all(client, workloads(dialect), keep_workload)
+        groups, groups_at = await _list_all(client, pod_groups(dialect), keep_pod_group)
+        concerned |= cache.forget_except(jobs, made, groups, (jobs_at, made_at, groups_at))
+        for key in concerned:
+            self.queue.add(key)
+        return len(concerned)
+
+
+async def _list_all(client: KubeClient, resource: Resource, keep: Callable[[Object], Uid]) -> tuple[set[Uid], str]:
+    """The UIDs of all objects, each handed to `keep`, and the revision that the list shows."""
+    uids: set[Uid] = set()
+    query, listed_at = {"limit": "500"}, ""
+    while True:
+        page = await client.list(resource, params=query)
+        metadata = page.get("metadata") or {}
+        listed_at = listed_at or str(metadata.get("resourceVersion") or "")
+        for raw in page.get("items") or ():
+            try:
+                uids.add(keep(raw))
+            except Unreadable as error:
+                logger.warning("passed over an object that cannot be read: %s", error)
+        if not metadata.get("continue"):
+            return uids, listed_at
+        query["continue"] = metadata["continue"]
+        await asyncio.sleep(0)  # let admission in between two pages

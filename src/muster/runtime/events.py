@@ -1,0 +1,137 @@
+"""Events on Jobs: what people read in `kubectl describe job`.
+
+Each is posted once: its name is made from the Job's UID and its text, so that a restart, a second replica or a
+repeated decision meets AlreadyExists and stops. Posting never delays or fails the work that it tells about.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from muster.api.job import JobView
+from muster.core.decide import Decision
+from muster.core.reasons import EventReason
+from muster.kube.client import KubeClient
+from muster.kube.errors import AlreadyExists, KubeError, RetryLater, plain_text
+from muster.kube.resources import EVENTS
+
+logger = logging.getLogger(__name__)
+
+QUEUED = 2_000
+"""Events that wait to be posted; what comes on top is dropped and counted, so that a storm cannot eat the memory."""
+POSTERS = 4
+REMEMBERED = 20_000
+TRIES = 4
+RETRY_SECONDS = 0.5
+MAX_EVENT_MESSAGE = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    job: JobView
+    type: str
+    reason: EventReason
+    message: str
+
+    @property
+    def name(self) -> str:
+        digest = hashlib.sha256(f"{self.job.uid} {self.reason} {self.message}".encode()).hexdigest()[:16]
+        return f"{self.job.key.name[:200]}.{digest}"
+
+    def manifest(self, now: datetime, instance: str) -> dict[str, Any]:
+        stamp = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": self.name, "namespace": self.job.key.namespace},
+            "involvedObject": {
+                "apiVersion": "batch/v1",
+                "kind": "Job",
+                "namespace": self.job.key.namespace,
+                "name": self.job.key.name,
+                "uid": self.job.uid,
+                "resourceVersion": self.job.resource_version,
+            },
+            "type": self.type,
+            "reason": str(self.reason),
+            "message": plain_text(self.message)[:MAX_EVENT_MESSAGE],
+            "source": {"component": "muster"},
+            "reportingComponent": "muster.dev/muster",
+            "reportingInstance": instance,
+            "firstTimestamp": stamp,
+            "lastTimestamp": stamp,
+            "count": 1,
+        }
+
+
+@dataclass(slots=True)
+class Recorder:
+    client: KubeClient
+    instance: str
+    dropped: int = 0
+    _queue: asyncio.Queue[Event] = field(default_factory=lambda: asyncio.Queue(QUEUED))
+    _posted: OrderedDict[str, None] = field(default_factory=OrderedDict)
+
+    def tell(self, job: JobView, reason: EventReason, message: str) -> None:
+        self._enqueue(Event(job, "Normal", reason, message))
+
+    def warn(self, job: JobView, reason: EventReason, message: str) -> None:
+        self._enqueue(Event(job, "Warning", reason, message))
+
+    def report(self, job: JobView | None, decision: Decision) -> None:
+        """Tell why Muster stands aside; silence for Jobs that never were its business."""
+        if job is not None and decision.reason.told:
+            about = f" ({decision.detail})" if decision.detail else ""
+            sentence = f"{decision.reason}: {decision.reason.sentence}{about}; the pods are scheduled one by one"
+            self.warn(job, EventReason.STANDING_ASIDE, sentence)
+
+    def _enqueue(self, event: Event) -> None:
+        if event.name in self._posted:
+            return
+        self._posted[event.name] = None
+        while len(self._posted) > REMEMBERED:
+            self._posted.popitem(last=False)
+        logger.info("%s %s: %s", event.job.key, event.reason, plain_text(event.message))
+        try:
+            self._queue.put_nowait(event)
+        except asyncio.QueueFull:
+            self.dropped += 1
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as posters:
+            for number in range(POSTERS):
+                posters.create_task(self._post_all(), name=f"event poster {number}")
+
+    async def drain(self, seconds: float) -> None:
+        """Give what is queued a last chance to be posted."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._queue.join(), seconds)
+
+    async def _post_all(self) -> None:
+        while True:
+            event = await self._queue.get()
+            try:
+                await self._post(event)
+            except KubeError as error:
+                logger.warning("%s: the event %s was not posted: %s", event.job.key, event.reason, error)
+            finally:
+                self._queue.task_done()
+
+    async def _post(self, event: Event) -> None:
+        body = event.manifest(datetime.now(UTC), self.instance)
+        for attempt in range(1, TRIES + 1):
+            try:
+                await self.client.create(EVENTS, event.job.key.namespace, body)
+            except AlreadyExists:
+                return
+            except RetryLater:
+                if attempt == TRIES:
+                    raise
+                await asyncio.sleep(RETRY_SECONDS * attempt)
+            else:
+                return

@@ -1,0 +1,73 @@
+"""Execution: exactly one write, and what was learnt from it added to what was seen."""
+
+from dataclasses import dataclass, replace
+
+from muster.api.podgroup import PodGroup
+from muster.api.workload import Workload
+from muster.core.decide import Action, CreateWorkload, Observed
+from muster.core.ownership import is_leftover
+from muster.kube.errors import AlreadyExists, Rejected
+from muster.kube.resources import pod_groups, workloads
+from muster.runtime.observer import Observer
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The outcome of one write."""
+
+    seen: Observed
+    created: str = ""
+    """Name of the object that this write made; empty if it made none."""
+    taken: str = ""
+    """Name that turned out to be a stranger's."""
+
+
+@dataclass(slots=True)
+class Executor:
+    observer: Observer
+
+    async def execute(self, action: Action, seen: Observed) -> Written:
+        try:
+            if isinstance(action, CreateWorkload):
+                return await self._create_workload(action.workload, seen)
+            return await self._create_pod_group(action.pod_group, seen)
+        except Rejected as error:
+            return Written(replace(seen, rejected=str(error)))
+
+    async def _create_workload(self, wanted: Workload, seen: Observed) -> Written:
+        observer, name, namespace = self.observer, wanted.metadata.name, wanted.metadata.namespace
+        try:
+            body = observer.dialect.manifest(wanted)
+            made = observer.dialect.read_workload(
+                await observer.client.create(workloads(observer.dialect), namespace, body)
+            )
+        except AlreadyExists:
+            found = await observer.workload(namespace, name)
+            if found is None:
+                return Written(seen)  # gone again: decide again
+            if seen.job is None or found.job_key != seen.job.key or is_leftover(found.metadata, seen.job):
+                return Written(_taken(seen, name), taken=name)
+            return Written(replace(seen, workloads=(*seen.workloads, found)))
+        observer.cache.put_workload(made)
+        return Written(replace(seen, workloads=(*seen.workloads, made)), created=name)
+
+    async def _create_pod_group(self, wanted: PodGroup, seen: Observed) -> Written:
+        observer, name, namespace = self.observer, wanted.metadata.name, wanted.metadata.namespace
+        try:
+            body = observer.dialect.manifest(wanted)
+            made = observer.dialect.read_pod_group(
+                await observer.client.create(pod_groups(observer.dialect), namespace, body)
+            )
+        except AlreadyExists:
+            found = await observer.pod_group(namespace, name)
+            if found is None:
+                return Written(seen)
+            if seen.job is None or found.workload_name != wanted.workload_name or is_leftover(found.metadata, seen.job):
+                return Written(_taken(seen, name), taken=name)
+            return Written(replace(seen, pod_groups=(*seen.pod_groups, found)))
+        observer.cache.put_pod_group(made)
+        return Written(replace(seen, pod_groups=(*seen.pod_groups, made)), created=name)
+
+
+def _taken(seen: Observed, name: str) -> Observed:
+    return replace(seen, taken=seen.taken | {name})

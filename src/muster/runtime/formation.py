@@ -1,0 +1,109 @@
+"""Forming a gang: observe, decide, execute one write, report, until nothing is left to do.
+
+The controller does it when a Job appears, the pod gate when a pod does; both come here, and work on one Job is shared.
+"""
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+
+from muster.api.keys import JobRef, Uid
+from muster.core.decide import Action, CreateWorkload, Decision, Membership, Observed, Rules, decide
+from muster.core.reasons import EventReason
+from muster.kube.errors import Forbidden
+from muster.runtime.events import Recorder
+from muster.runtime.executor import Executor, Written
+from muster.runtime.health import API, Health
+from muster.runtime.observer import Observer
+
+MAX_STEPS = 24
+"""Two writes suffice; more are needed only when names are taken. A bound, so that no Job can keep us for ever."""
+MEMORY = 10_000
+"""Jobs whose refused names and objects are remembered."""
+
+
+class Unsettled(Exception):
+    """The Job kept changing, or its names are all taken: try again later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What earlier attempts for this Job taught: it costs a failed write to learn again."""
+
+    taken: frozenset[str] = frozenset()
+    rejected: str = ""
+
+
+@dataclass(slots=True)
+class Formation:
+    observer: Observer
+    executor: Executor
+    rules: Rules
+    recorder: Recorder
+    health: Health
+    _under_way: dict[Uid, asyncio.Task[Decision]] = field(default_factory=dict)
+    _lessons: OrderedDict[Uid, Lesson] = field(default_factory=OrderedDict)
+
+    async def ensure(self, ref: JobRef) -> Decision:
+        """Form the Job's gang if it should have one. Callers of the same Job wait for the same work."""
+        task = self._under_way.get(ref.uid)
+        if task is None:
+            task = asyncio.create_task(self._form(ref), name=f"form {ref.key}")
+            self._under_way[ref.uid] = task
+            task.add_done_callback(lambda _: self._under_way.pop(ref.uid, None))
+        # Shielded: one caller's deadline must not cut the work off that others wait for.
+        return await asyncio.shield(task)
+
+    async def preview(self, ref: JobRef) -> Decision:
+        """What `ensure` would do next, without doing it."""
+        return decide(self._recall(await self.observer.live(ref, thorough=True)), self.rules)
+
+    async def _form(self, ref: JobRef) -> Decision:
+        known = await self.observer.known(ref)
+        if known is not None:
+            decision = decide(known, self.rules)
+            if decision.settled and (decision.sticky or decision.membership is Membership.JOIN):
+                return decision  # a cached view may say yes; anything else is looked at again, live
+        seen = self._recall(await self.observer.live(ref, known.pods if known else None))
+        for _ in range(MAX_STEPS):
+            decision = decide(seen, self.rules)
+            if decision.action is None:
+                self.recorder.report(seen.job, decision)
+                return decision
+            written = await self._write(decision.action, seen)
+            self._report(decision, written)
+            seen = self._learn(written.seen)
+        raise Unsettled(f"the gang of Job {ref.key} could not be formed in {MAX_STEPS} steps")
+
+    async def _write(self, action: Action, seen: Observed) -> Written:
+        try:
+            return await self.executor.execute(action, seen)
+        except Forbidden as error:
+            if error.lacks_right:
+                self.health.problem(API, str(error))
+            raise
+
+    def _report(self, decision: Decision, written: Written) -> None:
+        job = written.seen.job
+        if job is None:
+            return
+        if written.taken:
+            self.recorder.warn(
+                job, EventReason.NAME_TAKEN, f"{written.taken} belongs to somebody else; taking the next name"
+            )
+        elif written.created and isinstance(decision.action, CreateWorkload):
+            self.recorder.tell(job, EventReason.WORKLOAD_CREATED, f"Created Workload {written.created}")
+        elif written.created:
+            self.recorder.tell(job, EventReason.POD_GROUP_CREATED, f"Created PodGroup {written.created}")
+
+    def _recall(self, seen: Observed) -> Observed:
+        lesson = self._lessons.get(seen.job.uid) if seen.job else None
+        return seen if lesson is None else replace(seen, taken=lesson.taken, rejected=lesson.rejected)
+
+    def _learn(self, seen: Observed) -> Observed:
+        if seen.job is not None and (seen.taken or seen.rejected):
+            self._lessons[seen.job.uid] = Lesson(seen.taken, seen.rejected)
+            self._lessons.move_to_end(seen.job.uid)
+            while len(self._lessons) > MEMORY:
+                self._lessons.popitem(last=False)
+        return seen

@@ -1,0 +1,149 @@
+"""Observation: what the API server says about one Job right now. Reads only."""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from muster.api.dialect import Dialect
+from muster.api.job import JobView
+from muster.api.keys import JobRef
+from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
+from muster.api.pod import CONTROLLER_UID_LABEL, PodView
+from muster.api.podgroup import PodGroup
+from muster.api.wire import Unreadable
+from muster.api.workload import Workload
+from muster.core.decide import NO_PODS, Observed, Pods
+from muster.core.naming import pod_group_name, workload_name
+from muster.core.ownership import workloads_of
+from muster.kube.client import KubeClient, every_item
+from muster.kube.errors import NotFound
+from muster.kube.resources import JOBS, PODS, pod_groups, workloads
+from muster.runtime.cache import Cache
+
+STRANGERS = {"labelSelector": f"{MANAGED_BY_LABEL}!={MANAGED_BY}"}
+"""Objects that somebody else made. Ours are many, and found by name; these are few, so that listing them is cheap."""
+
+_LIVE = "status.phase!=Succeeded,status.phase!=Failed"
+
+
+@dataclass(slots=True)
+class Observer:
+    client: KubeClient
+    dialect: Dialect
+    cache: Cache
+
+    async def known(self, ref: JobRef) -> Observed | None:
+        """The cache's word on the Job, with its pods read live; None if the cache has nothing to say about it."""
+        seen = self.cache.observe(ref.key)
+        if not self.cache.trusted or seen.job is None or seen.job.uid != ref.uid:
+            return None
+        return await self._with_followed_group(replace(seen, pods=await self.pods(ref)), ref)
+
+    async def live(self, ref: JobRef, pods: Pods | None = None, thorough: bool = False) -> Observed:
+        """Everything read now: the Job, its pods, every Workload and PodGroup that could be its own.
+
+        Our own objects come from a trusted cache: if it lags, creating them answers AlreadyExists. Who will not create
+        (a dry run, the guard) asks for a thorough look, and they are read too.
+        """
+        job, strangers, pods = await asyncio.gather(
+            self._job(ref), self._strange_workloads(ref), self.pods(ref) if pods is None else _at_once(pods)
+        )
+        if job is None:
+            return Observed(None)
+        by_name = thorough or not self.cache.trusted
+        found = {w.metadata.name: w for w in (*strangers, *await self._own_workloads(job, by_name))}
+        chosen = workloads_of(job, found.values())
+        groups = [group for workload in chosen for group in await self._groups_of(workload, by_name)]
+        unique = {group.metadata.name: group for group in groups}
+        seen = Observed(job, tuple(found.values()), tuple(unique.values()), pods)
+        return await self._with_followed_group(seen, ref)
+
+    async def pods(self, ref: JobRef) -> Pods:
+        """Live, and cheap for a Job of any size: one living pod speaks for all, since membership is sticky."""
+        living = await self._first_pod(ref, {"fieldSelector": _LIVE})
+        if living is not None:
+            return Pods(exist=True, live=True, group=living.group)
+        ended = await self._first_pod(ref, {})
+        return NO_PODS if ended is None else Pods(exist=True, live=False)
+
+    async def pod_group(self, namespace: str, name: str) -> PodGroup | None:
+        try:
+            raw = await self.client.get(pod_groups(self.dialect), namespace, name)
+        except NotFound:
+            return None
+        group = self.dialect.read_pod_group(raw)
+        self.cache.put_pod_group(group)
+        return group
+
+    async def workload(self, namespace: str, name: str) -> Workload | None:
+        try:
+            raw = await self.client.get(workloads(self.dialect), namespace, name)
+        except NotFound:
+            return None
+        workload = self.dialect.read_workload(raw)
+        self.cache.put_workload(workload)
+        return workload
+
+    async def _job(self, ref: JobRef) -> JobView | None:
+        try:
+            job = JobView.parse(await self.client.get(JOBS, ref.key.namespace, ref.key.name))
+        except NotFound:
+            return None
+        return job if job.uid == ref.uid else None
+
+    async def _first_pod(self, ref: JobRef, selector: dict[str, str]) -> PodView | None:
+        # A label is no proof of ownership: pods that only claim to be the Job's are passed over.
+        params = {"labelSelector": f"{CONTROLLER_UID_LABEL}={ref.uid}", "limit": "20", **selector}
+        async for raw in every_item(self.client, PODS, ref.key.namespace, params):
+            pod = PodView.parse(raw)
+            if pod.job == ref:
+                return pod
+        return None
+
+    async def _strange_workloads(self, ref: JobRef) -> list[Workload]:
+        found = []
+        async for raw in every_item(self.client, workloads(self.dialect), ref.key.namespace, STRANGERS):
+            try:
+                workload = self.dialect.read_workload(raw)
+            except Unreadable:
+                continue
+            if workload.job_key == ref.key:
+                found.append(workload)
+        return found
+
+    async def _own_workloads(self, job: JobView, by_name: bool) -> list[Workload]:
+        known = [w for w in self.cache.observe(job.key).workloads if _is_ours(w)] if self.cache.trusted else []
+        if known or not by_name:
+            return known
+        first = await self.workload(job.key.namespace, workload_name(job.key.name, job.uid))
+        return [first] if first is not None else []
+
+    async def _groups_of(self, workload: Workload, by_name: bool) -> list[PodGroup]:
+        namespace, name = workload.metadata.namespace, workload.metadata.name
+        found = [g for g in self.cache.pod_groups_of(workload) if _is_ours(g)] if self.cache.trusted else []
+        async for raw in every_item(self.client, pod_groups(self.dialect), namespace, STRANGERS):
+            try:
+                group = self.dialect.read_pod_group(raw)
+            except Unreadable:
+                continue
+            if group.workload_name == name:
+                found.append(group)
+        if found or not by_name or not workload.spec.pod_group_templates:
+            return found
+        first = await self.pod_group(namespace, pod_group_name(name, workload.spec.pod_group_templates[0].name))
+        return [first] if first is not None and first.workload_name == name else []
+
+    async def _with_followed_group(self, seen: Observed, ref: JobRef) -> Observed:
+        """Make sure that the group which living pods name is among what was seen, if it exists."""
+        name = seen.pods.group if seen.pods else ""
+        if not name or any(group.metadata.name == name for group in seen.pod_groups):
+            return seen
+        group = await self.pod_group(ref.key.namespace, name)
+        return seen if group is None else replace(seen, pod_groups=(*seen.pod_groups, group))
+
+
+async def _at_once(pods: Pods) -> Pods:
+    return pods
+
+
+def _is_ours(thing: Workload | PodGroup) -> bool:
+    return thing.metadata.labels.get(MANAGED_BY_LABEL) == MANAGED_BY

@@ -1,0 +1,95 @@
+"""The work queue: keys, not events. One worker per key, no duplicates, back-off per key (client-go's semantics)."""
+
+import asyncio
+import heapq
+import random
+from collections import Counter, deque
+from itertools import count
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key")
+
+FIRST_RETRY_SECONDS = 0.2
+LONGEST_RETRY_SECONDS = 60.0
+
+
+class WorkQueue(Generic[Key]):
+    """Not thread-safe: all calls are made on the loop that runs the workers."""
+
+    def __init__(self) -> None:
+        self._ready: deque[Key] = deque()
+        self._dirty: set[Key] = set()
+        self._busy: set[Key] = set()
+        self._failures: Counter[Key] = Counter()
+        self._delayed: list[tuple[float, int, Key]] = []
+        self._due: dict[Key, float] = {}
+        self._order = count()
+        self._wake = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        return len(self._ready)
+
+    def add(self, key: Key) -> None:
+        """Have the key worked on soon; while it is being worked on, once more afterwards."""
+        self._due.pop(key, None)
+        if key in self._dirty:
+            return
+        self._dirty.add(key)
+        if key not in self._busy:
+            self._ready.append(key)
+            self._wake.set()
+
+    def add_after(self, key: Key, seconds: float) -> None:
+        """Have the key worked on later, unless it is due before that anyway."""
+        if key in self._dirty:
+            return
+        due = asyncio.get_running_loop().time() + seconds
+        if self._due.get(key, float("inf")) <= due:
+            return
+        self._due[key] = due
+        heapq.heappush(self._delayed, (due, next(self._order), key))
+        self._arm()
+
+    def retry(self, key: Key, at_least_seconds: float = 0.0) -> None:
+        """Back off: twice as long each time, with jitter, and never shorter than the server asked."""
+        failures = self._failures[key]
+        self._failures[key] += 1
+        backoff = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** min(failures, 20))
+        self.add_after(key, max(at_least_seconds, backoff * random.uniform(0.5, 1.0)))
+
+    def forget(self, key: Key) -> None:
+        """The key went well: its next failure is its first."""
+        self._failures.pop(key, None)
+
+    async def get(self) -> Key:
+        while not self._ready:
+            self._wake.clear()
+            await self._wake.wait()
+        key = self._ready.popleft()
+        self._dirty.discard(key)
+        self._busy.add(key)
+        return key
+
+    def done(self, key: Key) -> None:
+        self._busy.discard(key)
+        if key in self._dirty:
+            self._ready.append(key)
+            self._wake.set()
+
+    def _arm(self) -> None:
+        while self._delayed and self._due.get(self._delayed[0][2]) != self._delayed[0][0]:
+            heapq.heappop(self._delayed)
+        if self._timer:
+            self._timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_at(self._delayed[0][0], self._fire) if self._delayed else None
+
+    def _fire(self) -> None:
+        now = asyncio.get_running_loop().time()
+        while self._delayed and self._delayed[0][0] <= now:
+            due, _, key = heapq.heappop(self._delayed)
+            if self._due.get(key) == due:
+                self.add(key)
+        self._timer = None
+        self._arm()

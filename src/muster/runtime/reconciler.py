@@ -1,0 +1,59 @@
+"""The controller's side: keys come from the queue, gangs are formed before their first pod asks for one."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from muster.api.keys import JobKey
+from muster.core.decide import Decision, Rules, decide
+from muster.kube.errors import KubeError, RetryLater, Terminating
+from muster.runtime.cache import Cache
+from muster.runtime.formation import Formation, Unsettled
+from muster.runtime.queue import WorkQueue
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Reconciler:
+    cache: Cache
+    queue: WorkQueue[JobKey]
+    formation: Formation
+    rules: Rules
+
+    async def run(self, workers: int) -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(workers):
+                group.create_task(self._work(), name=f"worker {number}")
+
+    async def reconcile(self, key: JobKey) -> Decision:
+        """Bring one Job's objects to what its spec asks for. What the cache calls settled costs no request."""
+        seen = self.cache.observe(key)
+        decision = decide(seen, self.rules)
+        if seen.job is not None and (decision.reason.told or not decision.settled):
+            return await self.formation.ensure(seen.job.ref)
+        return decision
+
+    async def _work(self) -> None:
+        while True:
+            key = await self.queue.get()
+            try:
+                await self._reconcile_or_retry(key)
+            finally:
+                self.queue.done(key)
+
+    async def _reconcile_or_retry(self, key: JobKey) -> None:
+        try:
+            decision = await self.reconcile(key)
+        except Terminating:
+            self.queue.forget(key)  # the namespace goes, and everything in it
+        except (KubeError, Unsettled) as error:
+            logger.warning("%s: will try again: %s", key, error)
+            self.queue.retry(key, error.after_seconds if isinstance(error, RetryLater) else 0.0)
+        except Exception:
+            # One Job that trips over a bug of ours must not end the work for all others.
+            logger.exception("%s: unexpected error, will try again", key)
+            self.queue.retry(key)
+        else:
+            logger.debug("%s: %s", key, decision.reason)
+            self.queue.forget(key)

@@ -1,0 +1,96 @@
+"""What a watch event does: the cache learns of it, and the Jobs that it concerns are queued. No decision, no request.
+
+The handlers run in kopf's thread. They parse there, so that the main loop, which answers admission, only has to put
+the result in its place. They return None and touch no patch: anything else would make kopf write to the object.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import kopf
+
+from muster.api.dialect import Dialect
+from muster.api.job import JobView
+from muster.api.keys import JobKey
+from muster.api.podgroup import PodGroup
+from muster.api.wire import Unreadable
+from muster.api.workload import Workload
+from muster.kube.credentials import Credentials
+from muster.runtime.cache import Cache
+from muster.runtime.queue import WorkQueue
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Inbox:
+    """The main loop's side: where parsed events arrive."""
+
+    cache: Cache
+    queue: WorkQueue[JobKey]
+
+    def job(self, job: JobView, deleted: bool) -> None:
+        changed = self.cache.drop_job(job.key, job.uid) if deleted else self.cache.put_job(job)
+        if changed:
+            self.queue.add(job.key)
+
+    def workload(self, workload: Workload, deleted: bool) -> None:
+        concerned = self.cache.jobs_of(workload)
+        if deleted:
+            self.cache.drop_workload(workload.metadata)
+        else:
+            self.cache.put_workload(workload)
+        self._queue(concerned)
+
+    def pod_group(self, group: PodGroup, deleted: bool) -> None:
+        concerned = self.cache.jobs_of(group)
+        if deleted:
+            self.cache.drop_pod_group(group.metadata)
+        else:
+            self.cache.put_pod_group(group)
+        self._queue(concerned)
+
+    def _queue(self, keys: set[JobKey]) -> None:
+        for key in keys:
+            if key in self.cache.jobs:
+                self.queue.add(key)
+
+
+def build_registry(
+    inbox: Inbox, main_loop: asyncio.AbstractEventLoop, dialect: Dialect, credentials: Credentials
+) -> kopf.OperatorRegistry:
+    registry = kopf.OperatorRegistry()
+
+    def listen(group: str, plural: str, parse: Callable[[object], Any], receive: Callable[[Any, bool], None]) -> None:
+        version = "v1" if group == "batch" else dialect.version
+
+        async def on_event(type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002 - kopf's name for it
+            try:
+                main_loop.call_soon_threadsafe(receive, parse(dict(body)), type == "DELETED")
+            except Unreadable as error:
+                logger.warning("passed over a %s event that cannot be read: %s", plural, error)
+
+        # With its version: kopf would otherwise look only at the group's preferred one, which is PriorityClass's.
+        kopf.on.event(group, version, plural, registry=registry, id=plural)(on_event)
+
+    listen("batch", "jobs", JobView.parse, inbox.job)
+    listen(dialect.group, "workloads", dialect.read_workload, inbox.workload)
+    listen(dialect.group, "podgroups", dialect.read_pod_group, inbox.pod_group)
+
+    @kopf.on.login(registry=registry)
+    async def log_in(**_: Any) -> kopf.ConnectionInfo:
+        scheme, _space, token = (await credentials.authorization()).partition(" ")
+        return kopf.ConnectionInfo(
+            server=credentials.server,
+            ca_path=credentials.ca_path,
+            insecure=not credentials.verify,
+            certificate_path=credentials.certificate_path,
+            private_key_path=credentials.private_key_path,
+            scheme=scheme or None,
+            token=token or None,
+        )
+
+    return registry

@@ -1,0 +1,111 @@
+"""Keeps kopf running, in a thread and on a loop of its own.
+
+kopf ends on a 404 and on errors inside a stream. That must neither take admission down nor slow it, so it is started
+again here, and until its streams are up the cache is not trusted.
+"""
+
+import asyncio
+import contextlib
+import logging
+import random
+import threading
+from dataclasses import dataclass
+
+import kopf
+
+from muster.api.dialect import Dialect
+from muster.kube.credentials import Credentials
+from muster.runtime.checking import Resync
+from muster.runtime.health import API, WATCHING, Health
+from muster.watching.handlers import Inbox, build_registry
+from muster.watching.settings import operator_settings
+
+logger = logging.getLogger(__name__)
+
+RESTART_SECONDS = 1.0
+LONGEST_RESTART_SECONDS = 30.0
+STEADY_SECONDS = 60.0
+"""A run of this length starts the back-off anew."""
+STARTING_SECONDS = 10.0
+SETTLE_SECONDS = 5.0
+"""After the streams start: what was deleted between our list and theirs shows up in one more list."""
+
+
+@dataclass(slots=True)
+class Supervisor:
+    inbox: Inbox
+    dialect: Dialect
+    credentials: Credentials
+    resync: Resync
+    health: Health
+
+    async def run(self) -> None:
+        """Until cancelled. Watching is no part of readiness to admit, only of trusting what was seen."""
+        loop = asyncio.get_running_loop()
+        backoff = RESTART_SECONDS
+        while True:
+            await self.health.wait_until_well(API)
+            started = loop.time()
+            try:
+                await self._one_life(loop)
+            except Exception as error:  # noqa: BLE001
+                # Whatever ended it, it is started again: watching has no error that may end Muster.
+                logger.warning("watching ended: %s", error or type(error).__name__)
+            self.health.problem(WATCHING, "watching is being started again")
+            backoff = (
+                RESTART_SECONDS if loop.time() - started > STEADY_SECONDS else min(backoff * 2, LONGEST_RESTART_SECONDS)
+            )
+            await asyncio.sleep(backoff * random.uniform(0.5, 1.0))
+
+    async def _one_life(self, loop: asyncio.AbstractEventLoop) -> None:
+        """kopf from its start to its end. The cache is trusted from the first full list until then."""
+        life = _Life(loop.create_future(), threading.Event(), threading.Event())
+        threading.Thread(target=self._in_thread, args=(loop, life), name="watching", daemon=True).start()
+        try:
+            await asyncio.to_thread(life.started.wait, STARTING_SECONDS)
+            if not life.ended.done():
+                await self.resync.once()
+                self.inbox.cache.trusted = True
+                self.health.well(WATCHING)
+                loop.call_later(SETTLE_SECONDS, self.resync.soon)
+            await life.ended
+        finally:
+            self.inbox.cache.trusted = False
+            life.stop.set()
+
+    def _in_thread(self, main_loop: asyncio.AbstractEventLoop, life: "_Life") -> None:
+        error: BaseException | None = None
+        try:
+            registry = build_registry(self.inbox, main_loop, self.dialect, self.credentials)
+            asyncio.run(_watch(registry, life))
+        except BaseException as problem:  # noqa: BLE001 - whatever ended kopf, the main loop must hear of it
+            error = problem
+        life.started.set()
+        with contextlib.suppress(RuntimeError):  # the main loop may be gone already
+            main_loop.call_soon_threadsafe(life.end, error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Life:
+    ended: asyncio.Future[None]
+    started: threading.Event
+    stop: threading.Event
+
+    def end(self, error: BaseException | None) -> None:
+        if self.ended.done():
+            return
+        if error is None:
+            self.ended.set_result(None)
+        else:
+            self.ended.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
+
+
+async def _watch(registry: kopf.OperatorRegistry, life: _Life) -> None:
+    await kopf.operator(
+        registry=registry,
+        settings=operator_settings(),
+        standalone=True,
+        clusterwide=True,
+        ready_flag=life.started,
+        stop_flag=life.stop,
+    )
