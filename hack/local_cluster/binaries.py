@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from local_cluster.components import APISERVER, CONTROLLER_MANAGER, ETCD, KWOK, SCHEDULER
@@ -23,6 +22,7 @@ from local_cluster.toolchain import go_command
 
 KUBECTL = "kubectl"
 OWN_BINARIES = "MUSTER_CONTROL_PLANE_BIN"
+_UNFINISHED = ".building-"
 _SOURCES = Path(__file__).parent.parent / "control-plane"
 
 
@@ -102,7 +102,8 @@ def _build(module: Module, home: Path) -> None:
     with exclusive(home.with_name(f"{home.name}.lock"), lambda _: waiting.beat()):
         if home.exists():
             return
-        with tempfile.TemporaryDirectory(prefix=".building-", dir=home.parent) as unfinished:
+        _remove_stale_builds()
+        with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=home.parent) as unfinished:
             say(
                 f"Building {module.directory.name} {module.version} ({', '.join(module.packages)}); only the first time"
             )
@@ -113,17 +114,8 @@ def _build(module: Module, home: Path) -> None:
 
 def _build_binary(go: Path, module: Module, package: str, target: Path) -> None:
     log = target.parent.parent / f"{target.name}.log"
-    command = [
-        go,
-        "build",
-        "-v",
-        "-mod=readonly",
-        "-trimpath",
-        f"-ldflags={module.linker_flags}",
-        "-o",
-        target,
-        package,
-    ]
+    flags = ["-v", "-mod=readonly", "-trimpath", f"-ldflags={module.linker_flags}"]
+    command = [str(go), "build", *flags, "-o", str(target), package]
     environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
     with log.open("wb") as output:
         build = subprocess.Popen(
@@ -147,12 +139,8 @@ def _lines(log: Path) -> int:
     return log.read_bytes().count(b"\n")
 
 
-def stale_builds() -> Iterator[Path]:
-    """What a killed build has left behind."""
-    yield from cache_root().glob(".building-*")
-
-
-def remove_stale_builds(older_than_seconds: float = 3600) -> None:
-    for path in stale_builds():
-        if time.time() - path.stat().st_mtime > older_than_seconds:
+def _remove_stale_builds() -> None:
+    """What a killed build has left behind. No build lasts a day."""
+    for path in cache_root().glob(f"{_UNFINISHED}*"):
+        if time.time() - path.stat().st_mtime > 86400:
             shutil.rmtree(path, ignore_errors=True)

@@ -97,6 +97,7 @@ def _apiserver_flags(layout: ClusterLayout, settings: ClusterSettings, ports: Po
     if settings.audit:
         flags["--audit-policy-file"] = str(layout.config / "audit-policy.yaml")
         flags["--audit-log-path"] = str(layout.audit_log)
+        flags["--audit-log-maxsize"] = "4096"  # megabytes; at less it would be split
         flags["--audit-log-mode"] = "blocking"  # who reads the log after a request must find it there
     return merged_flags(flags, settings.apiserver_flags)
 

@@ -44,7 +44,7 @@ def up(layout: ClusterLayout, settings: ClusterSettings, owner: ProcessIdentity 
 
 
 def restart(layout: ClusterLayout, settings: ClusterSettings) -> None:
-    """The same data, ports and nodes under other flags. A start that fails leaves the cluster there, to be looked at."""
+    """The same data, ports and nodes under other flags. One that fails is left there, to be looked at."""
     binaries = ensure_binaries()
     with exclusive(layout.lock_file, lambda _: None):
         status = running_status(layout)
@@ -55,7 +55,7 @@ def restart(layout: ClusterLayout, settings: ClusterSettings) -> None:
         write_atomically(layout.settings_file, settings.to_json())
         kill(status.supervisor, signal.SIGHUP)
         patience = Patience(_START_TIMEOUT)
-        wait_for_processes(layout, plan.generation, patience)
+        wait_for_processes(layout, plan.generation, status.supervisor, patience)
         wait_until_usable(layout, AdminClient(layout, plan.ports.apiserver), settings.nodes, patience)
 
 
@@ -116,21 +116,22 @@ def _start(
     layout.settings_file.write_text(settings.to_json())
     if owner:
         add_owner(layout, owner)
-    _spawn_supervisor(layout)
-    wait_for_processes(layout, plan.generation, patience)
+    supervisor = _spawn_supervisor(layout)
+    wait_for_processes(layout, plan.generation, supervisor, patience)
     make_usable(layout, plan, settings, patience)
     dataclasses.replace(plan, starter=None).write(layout)
 
 
-def _spawn_supervisor(layout: ClusterLayout) -> None:
+def _spawn_supervisor(layout: ClusterLayout) -> ProcessIdentity:
     with layout.log_of("supervisor").open("ab") as log:
-        subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "local_cluster.supervisor", str(layout.directory)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # the terminal's Ctrl-C is for `up`, which then takes the cluster down in order
         )
+    return identity_of(process.pid) or ProcessIdentity(process.pid, "")
 
 
 @contextlib.contextmanager

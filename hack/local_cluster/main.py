@@ -12,7 +12,7 @@ import time
 from typing import Any, NoReturn
 
 from local_cluster import lifecycle
-from local_cluster.binaries import KUBECTL, ensure_binaries, remove_stale_builds
+from local_cluster.binaries import KUBECTL, ensure_binaries
 from local_cluster.errors import ClusterError
 from local_cluster.layout import ClusterLayout
 from local_cluster.options import build_parser
@@ -43,7 +43,6 @@ def _interrupted(*_: object) -> NoReturn:
 
 
 def _build(_: argparse.Namespace) -> int:
-    remove_stale_builds()
     for path in ensure_binaries().values():
         print(path)
     return 0
@@ -160,7 +159,7 @@ def _kubectl(arguments: argparse.Namespace) -> NoReturn:
     lifecycle.running_status(layout)
     kubectl = str(ensure_binaries()[KUBECTL])
     sys.stdout.flush()
-    os.execv(kubectl, [kubectl, f"--kubeconfig={layout.admin_kubeconfig}", *arguments.arguments])
+    os.execv(kubectl, [kubectl, f"--kubeconfig={layout.admin_kubeconfig}", *arguments.arguments])  # noqa: S606
 
 
 def _settings(base: ClusterSettings, arguments: argparse.Namespace) -> ClusterSettings:

@@ -22,7 +22,7 @@ def add_owner(layout: ClusterLayout, owner: ProcessIdentity) -> None:
 
 
 def share_with(layout: ClusterLayout, owner: ProcessIdentity | None) -> None:
-    """Join a cluster that runs already. One that stays until `down` goes on doing so; without an owner it becomes one."""
+    """Join a cluster that runs already: it stays for the last of its owners, or until `down` once anyone has none."""
     if owner is None:
         shutil.rmtree(layout.owners, ignore_errors=True)
     elif layout.owners.exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import signal
@@ -38,10 +39,8 @@ def is_alive(process: ProcessIdentity) -> bool:
 
 def kill(process: ProcessIdentity, signal_number: int = signal.SIGKILL) -> None:
     if is_alive(process):
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal_number)
-        except ProcessLookupError:
-            pass
 
 
 def wait_until_gone(process: ProcessIdentity, timeout: float) -> bool:

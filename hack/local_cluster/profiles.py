@@ -23,7 +23,7 @@ def apiserver_profile(settings: ClusterSettings) -> dict[str, str]:
                 "--runtime-config": "scheduling.k8s.io/v1alpha2=true",
             }
         case "crd":
-            # The built-in group (PriorityClass) claims its whole path, and CRDs in it answer 404; without it they are served.
+            # The built-in group (PriorityClass) claims its whole path: CRDs in it answer 404 unless it is off.
             return {
                 "--runtime-config": "scheduling.k8s.io/v1=false",
                 "--disable-admission-plugins": "Priority",

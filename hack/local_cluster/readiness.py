@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ from local_cluster.errors import ClusterError
 from local_cluster.layout import ClusterLayout
 from local_cluster.nodes import node_manifests
 from local_cluster.plan import Plan, Status
-from local_cluster.processes import is_alive
+from local_cluster.processes import ProcessIdentity, is_alive
 from local_cluster.settings import ClusterSettings
 
 _POLL = 0.1
@@ -32,7 +33,7 @@ class Patience:
         time.sleep(_POLL)
 
 
-def wait_for_processes(layout: ClusterLayout, generation: int, patience: Patience) -> None:
+def wait_for_processes(layout: ClusterLayout, generation: int, supervisor: ProcessIdentity, patience: Patience) -> None:
     while True:
         status = Status.read(layout)
         if status and status.generation == generation:
@@ -40,10 +41,10 @@ def wait_for_processes(layout: ClusterLayout, generation: int, patience: Patienc
                 raise component_ended(layout, status)
             if status.phase == "running":
                 return
-        slowest = list(status.components)[-1] if status and status.components else "supervisor"
-        patience.pause(f"{slowest} to be ready", lambda name=slowest: log_tail(layout, name))
-        if status and not is_alive(status.supervisor):
+        if not is_alive(supervisor):
             raise ClusterError(f"The supervisor of cluster {layout.name} ended.{log_tail(layout, 'supervisor')}")
+        slowest = list(status.components)[-1] if status and status.components else "supervisor"
+        patience.pause(f"{slowest} to be ready", functools.partial(log_tail, layout, slowest))
 
 
 def make_usable(layout: ClusterLayout, plan: Plan, settings: ClusterSettings, patience: Patience) -> None:

@@ -20,7 +20,14 @@ def service_account_kubeconfig(layout: ClusterLayout, account: str) -> Path:
     if not (namespace and slash and name):
         raise ClusterError(f"--service-account {account!r} must be written as NAMESPACE/NAME.")
     kubectl = ensure_binaries()[KUBECTL]
-    command = [kubectl, f"--kubeconfig={layout.admin_kubeconfig}", "create", "token", name, f"--namespace={namespace}"]
+    command = [
+        str(kubectl),
+        f"--kubeconfig={layout.admin_kubeconfig}",
+        "create",
+        "token",
+        name,
+        f"--namespace={namespace}",
+    ]
     answer = subprocess.run([*command, "--duration=24h"], capture_output=True, text=True, check=False)
     if answer.returncode != 0:
         raise ClusterError(f"No token for ServiceAccount {account}: {answer.stderr.strip().removeprefix('error: ')}")

@@ -55,8 +55,10 @@ class ClusterSettings:
 
     @classmethod
     def from_json(cls, text: str) -> ClusterSettings:
-        fields: dict[str, Any] = json.loads(text)
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in json.loads(text).items()
+        }
+        return cls(**fields)
 
     def differences(self, other: ClusterSettings) -> list[str]:
         """Options that differ, as the words `--option here (there)`."""

@@ -48,6 +48,7 @@ class Supervisor:
         self._phase: Phase = "starting"
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._processes: dict[str, ProcessIdentity] = {}
+        self._told_exited: dict[str, int] = {}
         self._end_asked = False
         self._restart_asked = False
 
@@ -74,8 +75,7 @@ class Supervisor:
 
     def _tick(self) -> None:
         time.sleep(_TICK)
-        exited = [name for name, child in self._children.items() if child.poll() is not None]
-        if exited != [name for name in exited if name in self._told]:
+        if self._exited() != self._told_exited:
             self._tell()
         if self._end_asked or not self._layout.plan_file.exists():
             raise _EndOfClusterError
@@ -87,15 +87,18 @@ class Supervisor:
                 raise _EndOfClusterError
 
     def _tell(self) -> None:
+        self._told_exited = self._exited()
         components = {
-            name: ComponentStatus(self._processes[name], child.poll()) for name, child in self._children.items()
+            name: ComponentStatus(self._processes[name], self._told_exited.get(name)) for name in self._children
         }
-        self._told = [name for name, state in components.items() if state.exit_code is not None]
         Status(self._itself, self._plan.generation, self._phase, components).write(self._layout)
+
+    def _exited(self) -> dict[str, int]:
+        codes = {name: child.poll() for name, child in self._children.items()}
+        return {name: code for name, code in codes.items() if code is not None}
 
     def _start_all(self) -> None:
         self._phase = "starting"
-        self._told: list[str] = []
         for component in self._plan.components:
             if component.name in self._children:
                 continue
@@ -117,7 +120,7 @@ class Supervisor:
                 stderr=subprocess.STDOUT,
                 cwd=self._layout.directory,
                 env={**os.environ, "KWOK_WORKDIR": str(self._layout.config)},
-                preexec_fn=_die_with_parent(),  # noqa: PLW1509: there are no threads here
+                preexec_fn=_die_with_parent(),  # noqa: PLW1509 - there are no threads here
             )
         self._children[component.name] = child
         self._processes[component.name] = identity_of(child.pid) or ProcessIdentity(child.pid, "")
@@ -137,7 +140,7 @@ class Supervisor:
             if component.name == APISERVER:
                 status, _ = AdminClient(self._layout, self._plan.ports.apiserver).request("GET", "/readyz")
                 return status == 200
-            with urllib.request.urlopen(url, timeout=2) as response:  # noqa: S310: our own etcd
+            with urllib.request.urlopen(url, timeout=2) as response:  # noqa: S310 - our own etcd
                 return bool(response.status == 200)
         except (OSError, urllib.error.URLError):
             return False
@@ -145,9 +148,7 @@ class Supervisor:
     def _restart(self) -> None:
         self._restart_asked = False
         self._plan = Plan.read(self._layout)
-        self._phase = "starting"
-        self._tell()
-        for component in reversed(self._plan.components):
+        for component in reversed(self._plan.components):  # the API server's clients before it
             if component.name != ETCD:
                 self._stop(component.name)
         self._start_all()
