@@ -1,0 +1,167 @@
+"""A plain, synchronous API client for tests. Not Muster's own: a test must not share the mistakes that it looks for."""
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote
+
+import urllib3
+from kubernetes import client, config
+
+Object = dict[str, Any]
+
+PATHS = {
+    "jobs": "/apis/batch/v1",
+    "cronjobs": "/apis/batch/v1",
+    "pods": "/api/v1",
+    "events": "/api/v1",
+    "namespaces": "/api/v1",
+    "nodes": "/api/v1",
+    "serviceaccounts": "/api/v1",
+    "workloads": "/apis/scheduling.k8s.io/v1alpha2",
+    "podgroups": "/apis/scheduling.k8s.io/v1alpha2",
+    "clusterroles": "/apis/rbac.authorization.k8s.io/v1",
+    "clusterrolebindings": "/apis/rbac.authorization.k8s.io/v1",
+    "mutatingwebhookconfigurations": "/apis/admissionregistration.k8s.io/v1",
+    "validatingwebhookconfigurations": "/apis/admissionregistration.k8s.io/v1",
+}
+MERGE, STRATEGIC, APPLY = (
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+)
+
+
+class ApiError(Exception):
+    def __init__(self, status: int, body: Object) -> None:
+        super().__init__(f"HTTP {status}: {body.get('message')}")
+        self.status = status
+        self.reason = str(body.get("reason") or "")
+        self.message = str(body.get("message") or "")
+
+
+class Api:
+    def __init__(self, kubeconfig: Path) -> None:
+        settings = client.Configuration()
+        config.load_kube_config(config_file=str(kubeconfig), client_configuration=settings)
+        self._host = settings.host.rstrip("/")
+        self._pool = urllib3.PoolManager(
+            maxsize=16,
+            ca_certs=settings.ssl_ca_cert,
+            cert_file=settings.cert_file,
+            key_file=settings.key_file,
+            timeout=urllib3.Timeout(connect=5, read=60),
+            retries=False,
+        )
+        bearer = (settings.auth_settings().get("BearerToken") or {}).get("value")
+        self._headers = {"Authorization": bearer} if bearer else {}
+
+    def get(self, kind: str, name: str, namespace: str = "") -> Object:
+        return self._call("GET", _path(kind, namespace, name))
+
+    def find(self, kind: str, name: str, namespace: str = "") -> Object | None:
+        try:
+            return self.get(kind, name, namespace)
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def list(self, kind: str, namespace: str = "", **params: str) -> list[Object]:
+        items: list[Object] = self._call("GET", _path(kind, namespace), params)["items"]
+        return items
+
+    def create(self, kind: str, body: Object, namespace: str = "", **params: str) -> Object:
+        return self._call("POST", _path(kind, namespace), params, body)
+
+    def replace(self, kind: str, body: Object, namespace: str = "") -> Object:
+        return self._call("PUT", _path(kind, namespace, body["metadata"]["name"]), body=body)
+
+    def patch(
+        self, kind: str, name: str, body: Object, namespace: str = "", how: str = MERGE, part: str = "", **params: str
+    ) -> Object:
+        return self._call("PATCH", _path(kind, namespace, name) + part, params, body, how)
+
+    def delete(self, kind: str, name: str, namespace: str = "", cascade: str = "Background", **options: Any) -> None:
+        self._call("DELETE", _path(kind, namespace, name), body={"propagationPolicy": cascade, **options})
+
+    def watch(self, kind: str, namespace: str = "", seconds: int = 600, **params: str) -> Iterator[Object]:
+        """Events from now on, until the server ends the stream."""
+        query = {"watch": "true", "timeoutSeconds": str(seconds), **params}
+        answer = self._pool.request(
+            "GET",
+            self._host + _path(kind, namespace),
+            fields=query,
+            headers=self._headers,
+            preload_content=False,
+            timeout=urllib3.Timeout(connect=5, read=seconds + 5),
+        )
+        buffer = b""
+        try:
+            for chunk in answer.stream(65536, decode_content=True):
+                *lines, buffer = (buffer + chunk).split(b"\n")
+                yield from (json.loads(line) for line in lines if line)
+        finally:
+            answer.close()
+            answer.release_conn()
+
+    def raw(self, path: str) -> tuple[int, str]:
+        answer = self._pool.request("GET", self._host + path, headers=self._headers)
+        return answer.status, answer.data.decode()
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        params: dict[str, str] | None = None,
+        body: Object | None = None,
+        content_type: str = "application/json",
+    ) -> Object:
+        query = "&".join(f"{key}={quote(value, safe='')}" for key, value in (params or {}).items())
+        url = f"{self._host}{path}{'?' + query if query else ''}"
+        headers = {**self._headers, "Content-Type": content_type}
+        answer = self._pool.request(method, url, body=json.dumps(body) if body is not None else None, headers=headers)
+        parsed: Object = json.loads(answer.data) if answer.data else {}
+        if answer.status >= 400:
+            raise ApiError(answer.status, parsed)
+        return parsed
+
+
+class Recording:
+    """Everything that happens to one kind in one namespace, with the revision of each event."""
+
+    def __init__(self, api: Api, kind: str, namespace: str) -> None:
+        self.events: list[Object] = []
+        self._api, self._kind, self._namespace = api, kind, namespace
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._from = self._api._call("GET", _path(self._kind, self._namespace), {"limit": "1"})["metadata"][
+            "resourceVersion"
+        ]
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass  # the thread is a daemon and its stream ends with the server's timeout
+
+    def created(self) -> dict[str, int]:
+        """Name and revision at creation."""
+        return {
+            event["object"]["metadata"]["name"]: int(event["object"]["metadata"]["resourceVersion"])
+            for event in list(self.events)
+            if event["type"] == "ADDED"
+        }
+
+    def _run(self) -> None:
+        with contextlib.suppress(urllib3.exceptions.HTTPError):  # the cluster may end before the stream does
+            for event in self._api.watch(self._kind, self._namespace, resourceVersion=self._from):
+                self.events.append(event)
+
+
+def _path(kind: str, namespace: str = "", name: str = "") -> str:
+    within = f"/namespaces/{namespace}" if namespace else ""
+    return f"{PATHS[kind]}{within}/{kind}{'/' + name if name else ''}"

@@ -1,0 +1,77 @@
+"""Clusters: one of the local control plane's, which this process starts and ends, or whatever a kubeconfig names."""
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.e2e.support.api import Api, ApiError
+
+ROOT = Path(__file__).parents[3]
+SERVICE_ACCOUNT = ("muster-system", "muster")
+ACCOUNT = "system:serviceaccount:muster-system:muster"
+
+
+@dataclass
+class Cluster:
+    kubeconfig: Path
+    name: str = ""
+    """Name of the local cluster; empty for somebody else's."""
+
+    @cached_property
+    def api(self) -> Api:
+        return Api(self.kubeconfig)
+
+    @property
+    def audit_log(self) -> Path:
+        return Path(hack_cluster("path", "--name", self.name)) / "audit.log"
+
+    def install_rights(self) -> None:
+        """What `kubectl apply -f manifests/rbac.yaml` does."""
+        for document in yaml.safe_load_all((ROOT / "manifests/rbac.yaml").read_text()):
+            kind = document["kind"].lower() + "s"
+            namespace = document["metadata"].get("namespace", "")
+            try:
+                self.api.create(kind, document, namespace)
+            except ApiError as error:
+                if error.status != 409:
+                    raise
+
+    def muster_kubeconfig(self) -> Path:
+        """Logged in as Muster's ServiceAccount, with exactly the rights that it has."""
+        return Path(hack_cluster("kubeconfig", "--name", self.name, "--service-account", "/".join(SERVICE_ACCOUNT)))
+
+    def writes_by_muster(self) -> list[dict[str, Any]]:
+        """Every change that Muster's account asked for, from the API server's own log."""
+        lines = [json.loads(line) for line in self.audit_log.read_text().splitlines()]
+        writes = {"create", "update", "patch", "delete", "deletecollection"}
+        return [line for line in lines if line["user"]["username"] == ACCOUNT and line["verb"] in writes]
+
+    def restart(self, *flags: str) -> None:
+        hack_cluster("restart", "--name", self.name, *flags)
+
+    def down(self) -> None:
+        if self.name:
+            hack_cluster("down", "--name", self.name)
+
+
+def start_cluster(purpose: str, *flags: str) -> Cluster:
+    """A local cluster of our own. It goes when this process does, however that ends."""
+    name = f"e2e-{purpose}-{os.getpid()}"
+    hack_cluster("up", "--name", name, "--owner-pid", str(os.getpid()), *flags)
+    cluster = Cluster(Path(hack_cluster("kubeconfig", "--name", name)), name)
+    cluster.install_rights()
+    return cluster
+
+
+def hack_cluster(*arguments: str) -> str:
+    done = subprocess.run(
+        [ROOT / "hack/cluster", *arguments], capture_output=True, text=True, timeout=3600, check=False
+    )
+    assert done.returncode == 0, f"hack/cluster {' '.join(arguments)}: {done.stderr}{done.stdout}"
+    return done.stdout.strip()

@@ -1,0 +1,72 @@
+"""Jobs as users write them, and what became of them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from tests.e2e.support.api import STRATEGIC, Api, Object
+
+RUN_SECONDS = "hack.muster.dev/run-seconds"
+
+
+def gang_job(name: str, size: int = 4, cpu: str = "100m", run_seconds: int | None = None, **spec: Any) -> Object:
+    """An Indexed Job of `size` pods, which qualifies; `spec` overrides."""
+    return job(
+        name, parallelism=size, completions=size, completionMode="Indexed", cpu=cpu, run_seconds=run_seconds, **spec
+    )
+
+
+def job(name: str, cpu: str = "100m", run_seconds: int | None = None, pod: Object | None = None, **spec: Any) -> Object:
+    annotations = {RUN_SECONDS: str(run_seconds)} if run_seconds is not None else {}
+    container = {"name": "worker", "image": "worker", "resources": {"requests": {"cpu": cpu}}}
+    template = {
+        "metadata": {"annotations": annotations},
+        "spec": {"restartPolicy": "Never", "containers": [container], **(pod or {})},
+    }
+    return {"metadata": {"name": name}, "spec": {"template": template, "backoffLimit": 100, **spec}}
+
+
+def pods_of(api: Api, namespace: str, job_name: str) -> list[Object]:
+    return api.list("pods", namespace, labelSelector=f"batch.kubernetes.io/job-name={job_name}")
+
+
+def group_of(pod: Object) -> str | None:
+    group = pod["spec"].get("schedulingGroup")
+    return group and group.get("podGroupName")
+
+
+def is_bound(pod: Object) -> bool:
+    return bool(pod["spec"].get("nodeName"))
+
+
+def is_running(pod: Object) -> bool:
+    return bool(pod.get("status", {}).get("phase") == "Running")
+
+
+def controlled_by(things: Iterable[Object], uid: str) -> list[Object]:
+    return [
+        t for t in things for o in t["metadata"].get("ownerReferences", []) if o.get("controller") and o["uid"] == uid
+    ]
+
+
+def events_on(api: Api, namespace: str, job_name: str) -> list[Object]:
+    selector = f"involvedObject.kind=Job,involvedObject.name={job_name}"
+    return api.list("events", namespace, fieldSelector=selector)
+
+
+def end_pod(api: Api, pod: Object, phase: str = "Succeeded") -> None:
+    """Tell a pod to end, as a kubelet would report it."""
+    code = 0 if phase == "Succeeded" else 1
+    finished = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else "Error"}}
+    containers = pod["spec"]["containers"]
+    statuses = [
+        {"name": c["name"], "image": c["image"], "imageID": "", "ready": False, "restartCount": 0, "state": finished}
+        for c in containers
+    ]
+    body = {"status": {"phase": phase, "containerStatuses": statuses}}
+    metadata = pod["metadata"]
+    api.patch("pods", metadata["name"], body, metadata["namespace"], how=STRATEGIC, part="/status")
+
+
+def is_complete(api: Api, namespace: str, name: str) -> bool:
+    conditions = api.get("jobs", name, namespace).get("status", {}).get("conditions", [])
+    return any(c["type"] == "Complete" and c["status"] == "True" for c in conditions)
