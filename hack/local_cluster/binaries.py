@@ -121,7 +121,7 @@ def _build_binary(go: Path, module: Module, package: str, target: Path) -> None:
         build = subprocess.Popen(
             command, cwd=module.directory, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
         )
-    heart = Heartbeat(lambda: f"{target.name}: {_lines(log)} steps done")
+    heart = Heartbeat(lambda: f"{target.name}: {_lines(log)} packages downloaded or compiled")
     try:
         while build.poll() is None:
             time.sleep(0.2)

@@ -24,6 +24,14 @@ def exclusive(path: Path, while_waiting: Callable[[int | None], None]) -> Iterat
         os.close(descriptor)
 
 
+def remove_if_free(path: Path) -> None:
+    """Of a holder that was killed, the file stays."""
+    descriptor = _try_to_lock(path)
+    if descriptor is not None:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
 def _try_to_lock(path: Path) -> int | None:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:

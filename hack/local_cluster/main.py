@@ -26,12 +26,16 @@ from local_cluster.settings import ClusterSettings
 
 def main() -> int:
     arguments = build_parser().parse_args()
-    signal.signal(signal.SIGTERM, _interrupted)
-    signal.signal(signal.SIGHUP, _interrupted)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _interrupted)
     try:
         return int(_COMMANDS[arguments.command](arguments))
     except ClusterError as error:
         say(f"hack/cluster: {error}")
+        return 1
+    except OSError as error:
+        say(f"hack/cluster: {error}.")
         return 1
     except KeyboardInterrupt:
         say("hack/cluster: interrupted; nothing was left behind.")

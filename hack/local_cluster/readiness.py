@@ -57,12 +57,19 @@ def make_usable(layout: ClusterLayout, plan: Plan, settings: ClusterSettings, pa
 
 
 def wait_until_usable(layout: ClusterLayout, client: AdminClient, nodes: int, patience: Patience) -> None:
-    for reason in ("nodes", "pods"):
-        while (obstacle := _node_obstacle(client, nodes) if reason == "nodes" else _pod_obstacle(client)) is not None:
-            patience.pause(obstacle)
-            status = Status.read(layout)
-            if status and status.exited:
-                raise component_ended(layout, status)
+    while (obstacle := _obstacle(client, nodes)) is not None:
+        status = Status.read(layout)
+        if status and status.exited:
+            raise component_ended(layout, status)
+        patience.pause(obstacle)
+
+
+def _obstacle(client: AdminClient, nodes: int) -> str | None:
+    """What is still missing, or None."""
+    try:
+        return _node_obstacle(client, nodes) or _pod_obstacle(client)
+    except OSError as error:
+        return f"the API server to answer ({error})"
 
 
 def _node_obstacle(client: AdminClient, expected: int) -> str | None:

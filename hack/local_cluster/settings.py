@@ -58,7 +58,10 @@ class ClusterSettings:
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in json.loads(text).items()
         }
-        return cls(**fields)
+        try:
+            return cls(**fields)
+        except TypeError:
+            raise ClusterError("This cluster was started by another version of hack/cluster: take it down.") from None
 
     def differences(self, other: ClusterSettings) -> list[str]:
         """Options that differ, as the words `--option here (there)`."""

@@ -21,6 +21,7 @@ from pathlib import Path
 from local_cluster.api import AdminClient
 from local_cluster.components import APISERVER, ETCD, Component
 from local_cluster.layout import ClusterLayout
+from local_cluster.locking import remove_if_free
 from local_cluster.owners import all_owners_gone
 from local_cluster.plan import ComponentStatus, Phase, Plan, Status
 from local_cluster.processes import ProcessIdentity, identity_of, is_alive
@@ -174,6 +175,7 @@ class Supervisor:
                 child.kill()
                 child.wait()
         remove_directory(self._layout)
+        remove_if_free(self._layout.lock_file)
 
 
 def remove_directory(layout: ClusterLayout) -> None:
