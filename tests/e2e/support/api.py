@@ -45,8 +45,8 @@ class ApiError(Exception):
 
 class Api:
     def __init__(self, kubeconfig: Path) -> None:
-        settings = client.Configuration()
-        config.load_kube_config(config_file=str(kubeconfig), client_configuration=settings)
+        settings: Any = client.Configuration()
+        config.load_kube_config(config_file=str(kubeconfig), client_configuration=settings)  # type: ignore[no-untyped-call]
         self._host = settings.host.rstrip("/")
         self._pool = urllib3.PoolManager(
             maxsize=16,

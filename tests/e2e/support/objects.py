@@ -30,8 +30,8 @@ def pods_of(api: Api, namespace: str, job_name: str) -> list[Object]:
 
 
 def group_of(pod: Object) -> str | None:
-    group = pod["spec"].get("schedulingGroup")
-    return group and group.get("podGroupName")
+    group: Object = pod["spec"].get("schedulingGroup") or {}
+    return group.get("podGroupName")
 
 
 def is_bound(pod: Object) -> bool:
