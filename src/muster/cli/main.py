@@ -8,6 +8,9 @@ import typer
 
 from muster import __version__
 
+USAGE = 2
+"""Exit code of a call that was not understood."""
+
 app = typer.Typer(
     name="muster",
     help="Gang scheduling for Kubernetes Jobs: the whole gang starts or nothing does.",
@@ -66,5 +69,6 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        # Click's own errors about flags know how to say what is wrong.
-        sys.exit(f"muster: {error.format_message()}")
+        # Click's own errors about flags know how to say what is wrong. Without arguments it has shown the help already.
+        message = error.format_message()
+        sys.exit(f"muster: {message}" if message else USAGE)

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 TOKEN_AGE_SECONDS = 60.0
 
@@ -55,6 +56,17 @@ class Credentials:
             context.load_cert_chain(self.certificate_path, self.private_key_path)
         return context
 
+    def check(self) -> None:
+        """Raise now, while somebody looks, what would otherwise break the first request."""
+        url = urlsplit(self.server)
+        if url.scheme not in {"http", "https"} or not url.hostname:
+            raise ValueError(f"the server {self.server!r} is not an http or https URL")
+        try:
+            self.ssl_context()
+        except ssl.SSLError as error:
+            why = error.reason or error
+            raise ValueError(f"the certificate authority or the client certificate cannot be read ({why})") from error
+
     async def authorization(self) -> str:
         """The Authorization header; empty when a client certificate says it all."""
         if time.monotonic() - self._fetched_at >= TOKEN_AGE_SECONDS:
@@ -69,17 +81,30 @@ class Credentials:
 
 def load_credentials(kubeconfig: Path | None, context: str | None = None) -> Credentials:
     """From the file, else from the pod's ServiceAccount, else from the default kubeconfig."""
+    try:
+        credentials = Credentials(_read(kubeconfig, context))
+        credentials.check()
+    except Exception as error:
+        place = kubeconfig or "the default kubeconfig"
+        raise NoCredentials(f"cannot log in with {place}: {_explain(error)}") from error
+    return credentials
+
+
+def _read(kubeconfig: Path | None, context: str | None) -> Any:
     from kubernetes import client, config
 
     configuration = client.Configuration()
-    try:
-        if kubeconfig is None and Path("/var/run/secrets/kubernetes.io/serviceaccount/token").exists():
-            config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
-        else:
-            file = str(kubeconfig) if kubeconfig else None
-            config.load_kube_config(config_file=file, context=context, client_configuration=configuration)  # type: ignore[no-untyped-call]
-    except Exception as error:
-        place = kubeconfig or "the default kubeconfig"
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise NoCredentials(f"cannot log in with {place}: {reason}") from error
-    return Credentials(configuration)
+    if kubeconfig is None and Path("/var/run/secrets/kubernetes.io/serviceaccount/token").exists():
+        config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+        return configuration
+    if kubeconfig is not None and not kubeconfig.exists():
+        raise FileNotFoundError("there is no such file")
+    file = str(kubeconfig) if kubeconfig else None
+    config.load_kube_config(config_file=file, context=context, client_configuration=configuration)  # type: ignore[no-untyped-call]
+    return configuration
+
+
+def _explain(error: Exception) -> str:
+    if isinstance(error, TypeError | AttributeError | KeyError):  # the library tripped over the shape of the file
+        return "it is not a kubeconfig"
+    return " ".join(str(error).split()) or type(error).__name__
