@@ -3,6 +3,7 @@
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -18,6 +19,7 @@ PATHS = {
     "cronjobs": "/apis/batch/v1",
     "pods": "/api/v1",
     "events": "/api/v1",
+    "configmaps": "/api/v1",
     "namespaces": "/api/v1",
     "nodes": "/api/v1",
     "serviceaccounts": "/api/v1",
@@ -135,6 +137,8 @@ class Recording:
 
     def __init__(self, api: Api, kind: str, namespace: str) -> None:
         self.events: list[Object] = []
+        self.seen_at: list[float] = []
+        """When each event arrived here, on the monotonic clock."""
         self._api, self._kind, self._namespace = api, kind, namespace
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -159,6 +163,7 @@ class Recording:
     def _run(self) -> None:
         with contextlib.suppress(urllib3.exceptions.HTTPError):  # the cluster may end before the stream does
             for event in self._api.watch(self._kind, self._namespace, resourceVersion=self._from):
+                self.seen_at.append(time.monotonic())
                 self.events.append(event)
 
 

@@ -46,9 +46,16 @@ class Cluster:
         """Logged in as Muster's ServiceAccount, with exactly the rights that it has."""
         return Path(hack_cluster("kubeconfig", "--name", self.name, "--service-account", "/".join(SERVICE_ACCOUNT)))
 
-    def writes_by_muster(self) -> list[dict[str, Any]]:
+    def audit_position(self) -> int:
+        """Where the API server's log ends now: `writes_by_muster` can begin here."""
+        return self.audit_log.stat().st_size
+
+    def writes_by_muster(self, since: int = 0) -> list[dict[str, Any]]:
         """Every change that Muster's account asked for, from the API server's own log."""
-        lines = [json.loads(line) for line in self.audit_log.read_text().splitlines()]
+        with self.audit_log.open("rb") as log:
+            log.seek(since)
+            whole, _, _unfinished = log.read().rpartition(b"\n")
+        lines = [json.loads(line) for line in whole.splitlines()]
         writes = {"create", "update", "patch", "delete", "deletecollection"}
         return [line for line in lines if line["user"]["username"] == ACCOUNT and line["verb"] in writes]
 

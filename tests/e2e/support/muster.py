@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -73,6 +75,22 @@ class Muster:
         assert self._process is not None
         self._process.send_signal(signal.SIGKILL)
         self._process.wait(10)
+
+    def interrupt(self) -> None:
+        """SIGINT, as Ctrl-C does."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGINT)
+
+    @contextmanager
+    def away(self, killed: bool = False) -> Iterator[None]:
+        """Not running inside the block, ready again after it."""
+        if killed:
+            self.kill()
+        else:
+            self.terminate()
+        yield
+        self.start()
+        self.wait_until_ready()
 
     def terminate(self) -> int:
         """SIGTERM, as the kubelet does; the exit code."""
