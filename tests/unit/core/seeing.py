@@ -1,0 +1,52 @@
+"""Short ways to say what was observed."""
+
+from collections.abc import Sequence
+
+from muster.api.dialect import NATIVE
+from muster.core.decide import NO_PODS, Observed, Pods, Rules
+from muster.core.naming import pod_group_name, template_name, workload_name
+from tests.builders import JobBuilder, PodGroupBuilder, WorkloadBuilder, a_gang, a_pod_group, a_workload
+
+RULES = Rules(NATIVE)
+PLAIN_ALIVE = Pods(exist=True, live=True)
+ENDED = Pods(exist=True, live=False)
+
+JOB = a_gang("test-job").uid("test-job-uid")
+EARLIER = a_gang("test-job").uid("earlier-uid")
+WORKLOAD_NAME = "test-job-6ff4fbf9db"
+GROUP_NAME = "test-job-6ff4fbf9db-test-job-pgt-0-5cdc87fdc8"
+
+
+def members_of(group: str) -> Pods:
+    return Pods(exist=True, live=True, group=group)
+
+
+def our_workload(job: JobBuilder = JOB, collision: int = 0) -> WorkloadBuilder:
+    name = workload_name(job.name, job.ref.uid, collision)
+    built = a_workload(name).ours().describing(job).controlled_by(job).gang(job.spec["parallelism"])
+    built.spec["podGroupTemplates"][0]["name"] = template_name(job.name)
+    return built
+
+
+def our_group(job: JobBuilder = JOB, collision: int = 0) -> PodGroupBuilder:
+    workload = our_workload(job)
+    name = pod_group_name(workload.name, template_name(job.name), collision)
+    return a_pod_group(name).ours().made_from(workload).controlled_by(job).gang(job.spec["parallelism"])
+
+
+def saw(
+    job: JobBuilder | None = JOB,
+    workloads: Sequence[WorkloadBuilder] = (),
+    groups: Sequence[PodGroupBuilder] = (),
+    pods: Pods | None = NO_PODS,
+    taken: Sequence[str] = (),
+    rejected: str = "",
+) -> Observed:
+    return Observed(
+        job=job.view() if job else None,
+        workloads=tuple(workload.read() for workload in workloads),
+        pod_groups=tuple(group.read() for group in groups),
+        pods=pods,
+        taken=frozenset(taken),
+        rejected=rejected,
+    )

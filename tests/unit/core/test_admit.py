@@ -1,0 +1,171 @@
+"""Admission's answers: the pod gate's on a pod, the guard's on a change of parallelism."""
+
+import pytest
+
+from muster.core.admit import admit_parallelism, admit_pod, refused
+from muster.core.decide import NO_PODS, Decision, Membership, Observed, Pods, decide
+from muster.core.reasons import Reason
+from tests.builders import JobBuilder, a_gang, a_job, a_pod_group, a_workload
+from tests.unit.core.seeing import (
+    EARLIER,
+    ENDED,
+    GROUP_NAME,
+    JOB,
+    PLAIN_ALIVE,
+    RULES,
+    members_of,
+    our_group,
+    our_workload,
+    saw,
+)
+
+
+def test_a_member_joins_its_group() -> None:
+    verdict = admit_pod(Decision(Reason.GANG_FORMED, Membership.JOIN, "g"))
+    assert (verdict.allowed, verdict.join, verdict.message) == (True, "g", "")
+
+
+def test_a_plain_pod_passes_untouched() -> None:
+    verdict = admit_pod(Decision(Reason.NOT_PARALLEL, Membership.PLAIN))
+    assert (verdict.allowed, verdict.join) == (True, "")
+
+
+def test_a_dry_run_shows_the_pod_as_it_would_be() -> None:
+    verdict = admit_pod(decide(saw(), RULES))
+    assert (verdict.allowed, verdict.join) == (True, GROUP_NAME)
+
+
+def test_a_pod_that_has_to_wait_is_told_why_in_one_sentence() -> None:
+    verdict = admit_pod(decide(saw(workloads=[our_workload().being_deleted()]), RULES))
+    assert not verdict.allowed
+    assert verdict.message == (
+        "muster: the Job's Workload is being deleted; it is made again once it is gone (test-job-6ff4fbf9db)"
+        " [WorkloadBeingDeleted]"
+    )
+    assert refused(Reason.JOB_GONE).message == "muster: the Job does not exist any more [JobGone]"
+
+
+def four_to(pods: int, job: JobBuilder = JOB) -> JobBuilder:
+    changed = JobBuilder(job.name)
+    changed.raw = job.build()
+    return changed.having(parallelism=pods, completions=pods)
+
+
+def guarded(job: JobBuilder, seen: Observed, pods: int = 2) -> str:
+    """What the guard says to 4 → `pods`: empty if it lets it pass."""
+    verdict = admit_parallelism(job.view(), four_to(pods, job).view(), seen, RULES)
+    assert bool(verdict.message) is not verdict.allowed
+    return verdict.message
+
+
+PRESET = a_gang("test-job").uid("test-job-uid").with_pods(schedulingGroup={"podGroupName": "preset"})
+SUSPENDED = a_gang("test-job").uid("test-job-uid").suspended()
+PAIR = {"workloads": [our_workload()], "groups": [our_group()]}
+
+
+@pytest.mark.parametrize(
+    ("job", "seen", "pods", "says"),
+    [
+        pytest.param(JOB, saw(), 2, "being formed", id="A36-02 differs: no PodGroup yet, but it may be forming"),
+        pytest.param(JOB, saw(**PAIR), 4, "", id="A36-03 parallelism unchanged"),
+        pytest.param(
+            PRESET, saw(PRESET, groups=[a_pod_group("preset")]), 2, "'preset'", id="A36-04 preset gang PodGroup"
+        ),
+        pytest.param(
+            PRESET, saw(PRESET, groups=[a_pod_group("preset").basic()]), 2, "", id="A36-05 preset Basic PodGroup"
+        ),
+        pytest.param(PRESET, saw(PRESET), 2, "", id="A36-06 preset PodGroup that does not exist"),
+        pytest.param(
+            JOB, saw(groups=[a_pod_group("mine").controlled_by(JOB)]), 2, "'mine'", id="A36-07 gang PodGroup of the Job"
+        ),
+        pytest.param(
+            JOB,
+            saw(workloads=[a_workload("w").describing(JOB)], groups=[a_pod_group("b").basic().controlled_by(JOB)]),
+            2,
+            "",
+            id="A36-08 Basic PodGroup of the Job",
+        ),
+        pytest.param(
+            a_job("plain").having(parallelism=4),
+            saw(a_job("plain"), groups=[a_pod_group().controlled_by(EARLIER)]),
+            2,
+            "",
+            id="A36-09 gang PodGroup of another Job, and this one is no gang",
+        ),
+        pytest.param(
+            JOB,
+            saw(groups=[a_pod_group().controlled_by(EARLIER)]),
+            2,
+            "being formed",
+            id="A36-09 differs for a Job whose own gang may be forming",
+        ),
+    ],
+)
+def test_the_rows_of_the_built_in_plugin(job: JobBuilder, seen: Observed, pods: int, says: str) -> None:
+    message = guarded(job, seen, pods)
+    assert (says in message) if says else (message == "")
+
+
+@pytest.mark.parametrize(
+    ("job", "seen"),
+    [
+        pytest.param(SUSPENDED, saw(SUSPENDED), id="created suspended and never started, as Kueue resizes it"),
+        pytest.param(JOB, saw(pods=PLAIN_ALIVE), id="its living pods are plain"),
+        pytest.param(JOB, saw(pods=ENDED), id="it had pods before it had a Workload"),
+        pytest.param(JOB, saw(rejected="no"), id="its objects are refused for good"),
+        pytest.param(
+            JOB,
+            saw(workloads=[our_workload(), a_workload("rival").describing(JOB)]),
+            id="Muster stands aside because of ambiguity",
+        ),
+        pytest.param(a_gang().having(completions=8), saw(a_gang().having(completions=8)), id="8 completions by 4"),
+        pytest.param(a_gang().with_pods(nodeName="n"), saw(a_gang().with_pods(nodeName="n")), id="nodeName preset"),
+    ],
+)
+def test_jobs_that_stay_plain_scale_freely(job: JobBuilder, seen: Observed) -> None:
+    changed = four_to(2, job).having(completions=job.spec["completions"])
+    assert admit_parallelism(job.view(), changed.view(), seen, RULES).allowed
+
+
+@pytest.mark.parametrize(
+    ("job", "seen", "says"),
+    [
+        pytest.param(JOB, saw(workloads=[our_workload()]), "being formed", id="its Workload is there already"),
+        pytest.param(
+            SUSPENDED, saw(SUSPENDED, workloads=[our_workload()]), "being formed", id="suspended, but it had begun"
+        ),
+        pytest.param(SUSPENDED, saw(SUSPENDED, **PAIR), GROUP_NAME, id="suspended with its pair"),
+        pytest.param(JOB, saw(pods=members_of("strangers")), "being formed", id="living pods name a missing group"),
+        pytest.param(
+            JOB,
+            saw(groups=[a_pod_group("strangers")], pods=members_of("strangers")),
+            "'strangers'",
+            id="living pods name a group that is not the Job's",
+        ),
+        pytest.param(
+            JOB,
+            saw(workloads=[a_workload("w").describing(JOB)], groups=[a_pod_group("users").naming_workload("w")]),
+            "'users'",
+            id="a user's own gang",
+        ),
+    ],
+)
+def test_a_gang_keeps_its_size(job: JobBuilder, seen: Observed, says: str) -> None:
+    message = guarded(job, seen)
+    assert says in message
+    assert "Delete the Job" in message or "delete the Job" in message, "the message says what to do"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "pods", "allowed"),
+    [
+        pytest.param(a_job().indexed(1), a_job().indexed(2), PLAIN_ALIVE, True, id="J36-63 one plain pod becomes two"),
+        pytest.param(
+            a_job().indexed(1), a_job().indexed(4), NO_PODS, False, id="one pod becomes a gang: it could be half in"
+        ),
+        pytest.param(a_job().having(parallelism=None), a_job(), NO_PODS, True, id="an absent parallelism is 1"),
+        pytest.param(a_job(), a_job().having(parallelism=3), NO_PODS, True, id="a NonIndexed Job"),
+    ],
+)
+def test_what_a_job_is_after_the_change_counts_too(old: JobBuilder, new: JobBuilder, pods: Pods, allowed: bool) -> None:
+    assert admit_parallelism(old.view(), new.view(), saw(old, pods=pods), RULES).allowed is allowed

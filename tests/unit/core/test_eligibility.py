@@ -1,0 +1,116 @@
+"""Which Jobs become gangs. Rows J36-… are those of the in-tree controller's own tests."""
+
+import pytest
+
+from muster.core.eligibility import Policy, left_alone
+from muster.core.reasons import Reason
+from tests.builders import JobBuilder, a_gang, a_job
+
+POLICY = Policy()
+
+
+@pytest.mark.parametrize(
+    ("job", "why"),
+    [
+        pytest.param(a_job().indexed(4), None, id="J36-01 eligible: Indexed 4/4"),
+        pytest.param(a_job().indexed(2), None, id="J36-02 minimum parallelism: Indexed 2/2"),
+        pytest.param(a_gang().having(parallelism=None), Reason.NOT_PARALLEL, id="J36-03 parallelism is not set"),
+        pytest.param(a_job().indexed(1), Reason.NOT_PARALLEL, id="J36-04 parallelism 1"),
+        pytest.param(a_job().indexed(0), Reason.NOT_PARALLEL, id="J36-05 parallelism 0"),
+        pytest.param(a_gang().having(completionMode="NonIndexed"), Reason.NOT_INDEXED, id="J36-06 not Indexed: 4/4"),
+        pytest.param(a_gang().having(completions=None), Reason.COMPLETIONS_DIFFER, id="J36-07 completions not set"),
+        pytest.param(a_gang().having(completions=8), Reason.COMPLETIONS_DIFFER, id="J36-08 completions 8 of 4"),
+        pytest.param(
+            a_gang().with_pods(schedulingGroup={"podGroupName": "mine"}),
+            Reason.GROUP_PRESET,
+            id="J36-09 the template presets a group",
+        ),
+        pytest.param(a_gang(), None, id="J36-10 eligible; J36-11 has no gate here"),
+        pytest.param(a_gang().having(parallelism=None), Reason.NOT_PARALLEL, id="J36-12 parallelism is not set"),
+        pytest.param(a_job().indexed(1), Reason.NOT_PARALLEL, id="J36-13 parallelism 1"),
+        pytest.param(a_gang().having(completionMode="NonIndexed"), Reason.NOT_INDEXED, id="J36-14 NonIndexed"),
+        pytest.param(a_gang().having(completions=None), Reason.COMPLETIONS_DIFFER, id="J36-15 completions not set"),
+        pytest.param(a_gang().having(completions=8), Reason.COMPLETIONS_DIFFER, id="J36-16 completions 8 of 4"),
+        pytest.param(
+            a_gang().with_pods(schedulingGroup={"podGroupName": "mine"}), Reason.GROUP_PRESET, id="J36-17 opt-out"
+        ),
+        pytest.param(a_gang().having(completionMode=None), Reason.NOT_INDEXED, id="J36-18 completionMode is not set"),
+    ],
+)
+def test_the_rows_of_the_in_tree_controller(job: JobBuilder, why: Reason | None) -> None:
+    assert left_alone(job.view(), POLICY) is why
+
+
+@pytest.mark.parametrize(
+    ("job", "why"),
+    [
+        pytest.param(
+            a_gang().having(managedBy="kueue.x-k8s.io/multikueue"),
+            Reason.MANAGED_ELSEWHERE,
+            id="a Job that another controller manages is left to it",
+        ),
+        pytest.param(
+            a_gang().having(managedBy="kubernetes.io/job-controller"), None, id="the built-in controller by its name"
+        ),
+        pytest.param(
+            a_gang().owned_by("batch/v1", "CronJob", "nightly", "cron-uid"), None, id="a CronJob's Job becomes a gang"
+        ),
+        pytest.param(
+            a_gang().owned_by("other.dev/v1", "CronJob", "nightly", "cron-uid"),
+            Reason.OWNED_BY_CONTROLLER,
+            id="somebody else's kind of CronJob is another controller",
+        ),
+        pytest.param(
+            a_gang().owned_by("jobset.x-k8s.io/v1alpha2", "JobSet", "set", "set-uid"),
+            Reason.OWNED_BY_CONTROLLER,
+            id="a JobSet groups its pods itself",
+        ),
+        pytest.param(
+            a_gang().owned_by("jobset.x-k8s.io/v1alpha2", "JobSet", "set", "set-uid", controller=False),
+            None,
+            id="an owner that does not control the Job does not count",
+        ),
+        pytest.param(a_gang().finished("Complete"), Reason.JOB_FINISHED, id="a complete Job"),
+        pytest.param(a_gang().finished("Failed"), Reason.JOB_FINISHED, id="a failed Job"),
+        pytest.param(
+            a_gang().with_status(conditions=[{"type": "Complete", "status": "False"}]), None, id="not complete yet"
+        ),
+        pytest.param(
+            a_gang().with_status(conditions=[{"type": "Suspended", "status": "True"}]), None, id="suspended before"
+        ),
+        pytest.param(
+            a_gang().with_pods(schedulingGroup={}), Reason.GROUP_PRESET, id="an empty preset group is a preset group"
+        ),
+        pytest.param(a_gang().with_pods(schedulingGroup=None), None, id="a null group is none"),
+        pytest.param(
+            a_gang().with_pods(nodeName="node-1"),
+            Reason.NODE_NAME_PRESET,
+            id="pods that name their node",
+        ),
+        pytest.param(
+            a_gang().with_pods(schedulerName="volcano"), Reason.OTHER_SCHEDULER, id="a scheduler that knows no gangs"
+        ),
+        pytest.param(a_gang().with_pods(schedulerName="default-scheduler"), None, id="the default scheduler by name"),
+        pytest.param(a_gang().in_namespace("kube-system"), Reason.NAMESPACE_EXCLUDED, id="kube-system"),
+        pytest.param(a_gang().in_namespace("muster-system"), Reason.NAMESPACE_EXCLUDED, id="Muster's own namespace"),
+        pytest.param(a_gang().in_namespace("kube-systems"), None, id="a namespace that is only named alike"),
+        pytest.param(a_gang().having(parallelism=-3), Reason.NOT_PARALLEL, id="a negative number is not parallel"),
+    ],
+)
+def test_what_else_keeps_a_job_from_becoming_a_gang(job: JobBuilder, why: Reason | None) -> None:
+    assert left_alone(job.view(), POLICY) is why
+
+
+def test_the_operator_names_the_schedulers_and_the_namespaces() -> None:
+    policy = Policy(excluded_namespaces=frozenset({"quiet"}), scheduler_names=frozenset({"volcano"}))
+    assert left_alone(a_gang().with_pods(schedulerName="volcano").view(), policy) is None
+    assert left_alone(a_gang().view(), policy) is Reason.OTHER_SCHEDULER
+    assert left_alone(a_gang().in_namespace("quiet").view(), policy) is Reason.NAMESPACE_EXCLUDED
+
+
+def test_only_what_a_gang_job_loses_is_told() -> None:
+    """A Job that never could be a gang gets no event; one that could, and is left alone, does."""
+    silent = {Reason.NOT_PARALLEL, Reason.NOT_INDEXED, Reason.COMPLETIONS_DIFFER, Reason.JOB_FINISHED}
+    assert not any(reason.told for reason in silent)
+    assert Reason.NODE_NAME_PRESET.told
+    assert Reason.OTHER_SCHEDULER.told
