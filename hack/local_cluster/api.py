@@ -5,20 +5,28 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
+import urllib.request
 from typing import Any
 
 from local_cluster.certificates import KeyPair
 from local_cluster.layout import ClusterLayout
 
 
+def answers(layout: ClusterLayout, url: str) -> bool:
+    """Whether a component says that it is well."""
+    context = _context(layout) if url.startswith("https:") else None
+    try:
+        with urllib.request.urlopen(url, timeout=2, context=context) as response:  # noqa: S310 - our own component
+            return bool(response.status == 200)
+    except (OSError, http.client.HTTPException):
+        return False
+
+
 class AdminClient:
     """One kept connection to the API server as its administrator."""
 
     def __init__(self, layout: ClusterLayout, port: int) -> None:
-        context = ssl.create_default_context(cafile=str(KeyPair.at(layout.pki, "ca").certificate))
-        admin = KeyPair.at(layout.pki, "admin")
-        context.load_cert_chain(admin.certificate, admin.key)
-        self._connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=context)
+        self._connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=_context(layout))
 
     def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> tuple[int, Any]:
         """Status and decoded answer. Raises OSError when nobody answers."""
@@ -35,3 +43,10 @@ class AdminClient:
             return response.status, json.loads(text)
         except ValueError:
             return response.status, text.decode(errors="replace")
+
+
+def _context(layout: ClusterLayout) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(KeyPair.at(layout.pki, "ca").certificate))
+    admin = KeyPair.at(layout.pki, "admin")
+    context.load_cert_chain(admin.certificate, admin.key)
+    return context

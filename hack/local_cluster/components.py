@@ -24,15 +24,18 @@ class Ports:
     etcd: int
     etcd_peer: int
     apiserver: int
+    controller_manager: int
+    scheduler: int
+    kwok: int
 
 
 @dataclasses.dataclass(frozen=True)
 class Component:
-    """One process of the cluster; the next is started once `ready_url` (if any) answers."""
+    """One process of the cluster, which is ready once this address answers."""
 
     name: str
     argv: list[str]
-    ready_url: str | None = None
+    ready_url: str
 
 
 def server_url(ports: Ports) -> str:
@@ -42,15 +45,22 @@ def server_url(ports: Ports) -> str:
 def components_in_start_order(
     layout: ClusterLayout, settings: ClusterSettings, ports: Ports, binaries: Mapping[str, Path]
 ) -> list[Component]:
-    def component(name: str, flags: list[str], ready_url: str | None = None) -> Component:
+    def component(name: str, flags: list[str], ready_url: str) -> Component:
         return Component(name, [str(binaries[name]), *flags], ready_url)
+
+    def health(scheme: str, port: int) -> str:
+        return f"{scheme}://127.0.0.1:{port}/healthz"
 
     return [
         component(ETCD, _etcd_flags(layout, ports), f"http://127.0.0.1:{ports.etcd}/health"),
         component(APISERVER, _apiserver_flags(layout, settings, ports), f"{server_url(ports)}/readyz"),
-        component(CONTROLLER_MANAGER, _controller_manager_flags(layout, settings)),
-        component(SCHEDULER, _scheduler_flags(layout, settings)),
-        component(KWOK, _kwok_flags(layout)),
+        component(
+            CONTROLLER_MANAGER,
+            _controller_manager_flags(layout, settings, ports),
+            health("https", ports.controller_manager),
+        ),
+        component(SCHEDULER, _scheduler_flags(layout, settings, ports), health("https", ports.scheduler)),
+        component(KWOK, _kwok_flags(layout, ports), health("http", ports.kwok)),
     ]
 
 
@@ -72,7 +82,7 @@ def _etcd_flags(layout: ClusterLayout, ports: Ports) -> list[str]:
 
 
 def _apiserver_flags(layout: ClusterLayout, settings: ClusterSettings, ports: Ports) -> list[str]:
-    serving = KeyPair.at(layout.pki, "kube-apiserver")
+    serving = KeyPair.at(layout.pki, APISERVER)
     signing_key = str(layout.pki / "service-accounts.key")
     flags = {
         "--etcd-servers": f"http://127.0.0.1:{ports.etcd}",
@@ -102,13 +112,26 @@ def _apiserver_flags(layout: ClusterLayout, settings: ClusterSettings, ports: Po
     return merged_flags(flags, settings.apiserver_flags)
 
 
-def _controller_manager_flags(layout: ClusterLayout, settings: ClusterSettings) -> list[str]:
+def _serving_flags(layout: ClusterLayout, component: str, port: int) -> dict[str, str]:
+    """Health for everybody, metrics for whom the API server lets."""
+    serving = KeyPair.at(layout.pki, APISERVER)
+    return {
+        "--bind-address": "127.0.0.1",
+        "--secure-port": str(port),
+        "--tls-cert-file": str(serving.certificate),
+        "--tls-private-key-file": str(serving.key),
+        "--authentication-kubeconfig": str(layout.kubeconfig_of(component)),
+        "--authorization-kubeconfig": str(layout.kubeconfig_of(component)),
+    }
+
+
+def _controller_manager_flags(layout: ClusterLayout, settings: ClusterSettings, ports: Ports) -> list[str]:
     authority = KeyPair.at(layout.pki, "ca")
     flags = {
         "--kubeconfig": str(layout.kubeconfig_of(CONTROLLER_MANAGER)),
         "--controllers": "*,-nodeipam",
         "--leader-elect": "false",
-        "--secure-port": "0",
+        **_serving_flags(layout, CONTROLLER_MANAGER, ports.controller_manager),
         "--use-service-account-credentials": "true",  # the audit log tells the job controller from the collector
         "--service-account-private-key-file": str(layout.pki / "service-accounts.key"),
         "--root-ca-file": str(authority.certificate),
@@ -122,19 +145,20 @@ def _controller_manager_flags(layout: ClusterLayout, settings: ClusterSettings) 
     return merged_flags(flags, settings.kcm_flags)
 
 
-def _scheduler_flags(layout: ClusterLayout, settings: ClusterSettings) -> list[str]:
+def _scheduler_flags(layout: ClusterLayout, settings: ClusterSettings, ports: Ports) -> list[str]:
     flags = {
         "--config": str(layout.config / "scheduler.yaml"),
-        "--secure-port": "0",
+        **_serving_flags(layout, SCHEDULER, ports.scheduler),
         **scheduler_profile(settings),
     }
     return merged_flags(flags, settings.scheduler_flags)
 
 
-def _kwok_flags(layout: ClusterLayout) -> list[str]:
+def _kwok_flags(layout: ClusterLayout, ports: Ports) -> list[str]:
     return [
         f"--kubeconfig={layout.kubeconfig_of(KWOK)}",
         f"--config={layout.config / 'kwok.yaml'}",
         "--manage-all-nodes=true",
+        f"--server-address=127.0.0.1:{ports.kwok}",
         "--cidr=10.128.0.0/9",
     ]

@@ -16,7 +16,7 @@ from local_cluster.api import AdminClient
 from local_cluster.binaries import ensure_binaries
 from local_cluster.components import components_in_start_order, server_url
 from local_cluster.configuration import write_configuration
-from local_cluster.errors import ClusterError
+from local_cluster.errors import ClusterError, OtherVersionError
 from local_cluster.layout import ClusterLayout, write_atomically
 from local_cluster.locking import exclusive
 from local_cluster.owners import add_owner, share_with
@@ -66,7 +66,7 @@ def down(layout: ClusterLayout, *, keep_logs: bool = False) -> bool:
             return False
         if keep_logs:
             ask_to_keep_logs(layout)
-        _remove(layout)
+        _remove(layout, keep_logs=keep_logs)
         return True
 
 
@@ -79,7 +79,10 @@ def running_status(layout: ClusterLayout) -> Status:
 
 def settings_of(layout: ClusterLayout) -> ClusterSettings:
     running_status(layout)
-    return ClusterSettings.from_json(layout.settings_file.read_text())
+    try:
+        return ClusterSettings.from_json(layout.settings_file.read_text())
+    except TypeError:
+        raise OtherVersionError(layout.name) from None
 
 
 def _is_shared(layout: ClusterLayout, settings: ClusterSettings, owner: ProcessIdentity | None) -> bool:
@@ -88,7 +91,7 @@ def _is_shared(layout: ClusterLayout, settings: ClusterSettings, owner: ProcessI
         return False
     if status.phase == "stopping" or Plan.read(layout).starter is not None:
         return False  # on its way out: its owner, or the `up` that was starting it, is gone
-    different = settings.differences(ClusterSettings.from_json(layout.settings_file.read_text()))
+    different = settings.differences(settings_of(layout))
     if different:
         raise ClusterError(
             f"Cluster {layout.name} runs already with other settings: {', '.join(different)}; "
@@ -145,7 +148,7 @@ def _removed_on_failure(layout: ClusterLayout) -> Iterator[None]:
         raise
 
 
-def _remove(layout: ClusterLayout) -> None:
+def _remove(layout: ClusterLayout, *, keep_logs: bool = False) -> None:
     status = _status_of_spawned(layout)
     if status is not None:
         kill(status.supervisor, signal.SIGTERM)
@@ -155,7 +158,7 @@ def _remove(layout: ClusterLayout) -> None:
             kill(component.process)  # of a supervisor that was killed, where they do not die with it
             wait_until_gone(component.process, _END_TIMEOUT)
     if layout.directory.exists():
-        remove_directory(layout)
+        remove_directory(layout, keep_logs=keep_logs)
 
 
 def _status_of_spawned(layout: ClusterLayout) -> Status | None:

@@ -102,7 +102,7 @@ def _status(arguments: argparse.Namespace) -> int:
 def _report(layout: ClusterLayout) -> dict[str, Any]:
     status = Status.read(layout)
     if status is None or not is_alive(status.supervisor):
-        state = "broken" if layout.directory.exists() else "absent"
+        state = "broken" if layout.plan_file.exists() else "absent"
         return {
             "name": layout.name,
             "state": state,
@@ -112,7 +112,7 @@ def _report(layout: ClusterLayout) -> dict[str, Any]:
             **_places(layout),
         }
     plan = Plan.read(layout)
-    settings = ClusterSettings.from_json(layout.settings_file.read_text())
+    settings = lifecycle.settings_of(layout)
     return {
         "name": layout.name,
         "state": "broken" if status.exited else status.phase,

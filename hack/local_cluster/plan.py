@@ -7,6 +7,7 @@ import json
 from typing import Literal
 
 from local_cluster.components import Component, Ports
+from local_cluster.errors import OtherVersionError
 from local_cluster.layout import ClusterLayout, write_atomically
 from local_cluster.processes import ProcessIdentity
 
@@ -28,13 +29,16 @@ class Plan:
     @classmethod
     def read(cls, layout: ClusterLayout) -> Plan:
         fields = json.loads(layout.plan_file.read_text())
-        starter = fields["starter"]
-        return cls(
-            generation=fields["generation"],
-            starter=ProcessIdentity(**starter) if starter else None,
-            ports=Ports(**fields["ports"]),
-            components=[Component(**component) for component in fields["components"]],
-        )
+        try:
+            starter = fields["starter"]
+            return cls(
+                generation=fields["generation"],
+                starter=ProcessIdentity(**starter) if starter else None,
+                ports=Ports(**fields["ports"]),
+                components=[Component(**component) for component in fields["components"]],
+            )
+        except (KeyError, TypeError):
+            raise OtherVersionError(layout.name) from None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import socket
@@ -17,9 +18,10 @@ _RANGE = range(20000, 32000)
 def free_ports() -> Ports:
     taken = _ports_of_other_clusters()
     candidates = [port for port in random.sample(_RANGE, 200) if port not in taken and _is_free(port)]
-    if len(candidates) < 3:
+    needed = len(dataclasses.fields(Ports))
+    if len(candidates) < needed:
         raise ClusterError(f"No free port between {_RANGE.start} and {_RANGE.stop} on 127.0.0.1: stop what uses them.")
-    return Ports(etcd=candidates[0], etcd_peer=candidates[1], apiserver=candidates[2])
+    return Ports(*candidates[:needed])
 
 
 def _ports_of_other_clusters() -> set[int]:

@@ -109,11 +109,9 @@ def log_tail(layout: ClusterLayout, component: str) -> str:
         lines = layout.log_of(component).read_text(errors="replace").splitlines()
     except OSError:
         return ""
-    # The usage text that some components print would push the error itself out of sight.
-    errors = [line for line in lines if "Error:" in line or line.startswith(("E", "F"))][-3:]
-    tail = lines[-_LOG_TAIL:]
-    told = [*(line for line in errors if line not in tail), *tail]
-    return "".join(f"\n  {component}: {line}" for line in told)
+    # A wrong flag costs pages of usage text, with the error in the last line.
+    tail = lines[-1:] if lines and lines[-1].startswith("Error:") else lines[-_LOG_TAIL:]
+    return "".join(f"\n  {component}: {line}" for line in tail)
 
 
 def _message(answer: Any) -> str:

@@ -55,13 +55,11 @@ class ClusterSettings:
 
     @classmethod
     def from_json(cls, text: str) -> ClusterSettings:
+        """Raises TypeError for the settings of another version."""
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in json.loads(text).items()
         }
-        try:
-            return cls(**fields)
-        except TypeError:
-            raise ClusterError("This cluster was started by another version of hack/cluster: take it down.") from None
+        return cls(**fields)
 
     def differences(self, other: ClusterSettings) -> list[str]:
         """Options that differ, as the words `--option here (there)`."""

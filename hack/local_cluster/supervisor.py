@@ -13,12 +13,10 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from local_cluster.api import AdminClient
+from local_cluster.api import answers
 from local_cluster.components import APISERVER, ETCD, Component
 from local_cluster.layout import ClusterLayout
 from local_cluster.locking import remove_if_free
@@ -31,6 +29,7 @@ _TICK = 0.1
 _GRACE = 3.0
 _PR_SET_PDEATHSIG = 1
 _KEEP_LOGS = "keep-logs"
+_NEEDED_BY_THE_NEXT = (ETCD, APISERVER)
 
 
 class _EndOfClusterError(Exception):
@@ -105,11 +104,10 @@ class Supervisor:
                 continue
             self._start(component)
             self._tell()
-            if not self._wait_until_ready(component):
-                self._phase = "failed"
-                self._tell()
-                return
-        self._phase = "running"
+            if component.name in _NEEDED_BY_THE_NEXT and not self._wait_until_ready(component):
+                break
+        all_ready = all(self._wait_until_ready(component) for component in self._plan.components)
+        self._phase = "running" if all_ready else "failed"
         self._tell()
 
     def _start(self, component: Component) -> None:
@@ -127,24 +125,14 @@ class Supervisor:
         self._processes[component.name] = identity_of(child.pid) or ProcessIdentity(child.pid, "")
 
     def _wait_until_ready(self, component: Component) -> bool:
-        """False when the component has ended instead."""
+        """False when the component has ended instead, or was never started."""
         while True:
-            if self._children[component.name].poll() is not None:
+            child = self._children.get(component.name)
+            if child is None or child.poll() is not None:
                 return False
-            if component.ready_url is None or self._answers(component):
+            if answers(self._layout, component.ready_url):
                 return True
             self._tick()
-
-    def _answers(self, component: Component) -> bool:
-        url = component.ready_url or ""
-        try:
-            if component.name == APISERVER:
-                status, _ = AdminClient(self._layout, self._plan.ports.apiserver).request("GET", "/readyz")
-                return status == 200
-            with urllib.request.urlopen(url, timeout=2) as response:  # noqa: S310 - our own etcd
-                return bool(response.status == 200)
-        except (OSError, urllib.error.URLError):
-            return False
 
     def _restart(self) -> None:
         self._restart_asked = False
@@ -174,13 +162,12 @@ class Supervisor:
             if child is not None:
                 child.kill()
                 child.wait()
-        remove_directory(self._layout)
+        remove_directory(self._layout, keep_logs=(self._layout.directory / _KEEP_LOGS).exists())
         remove_if_free(self._layout.lock_file)
 
 
-def remove_directory(layout: ClusterLayout) -> None:
-    """Remove everything, or everything but the logs where `down --keep-logs` asked for it."""
-    if not (layout.directory / _KEEP_LOGS).exists():
+def remove_directory(layout: ClusterLayout, *, keep_logs: bool) -> None:
+    if not keep_logs:
         shutil.rmtree(layout.directory, ignore_errors=True)
         return
     for path in layout.directory.iterdir():

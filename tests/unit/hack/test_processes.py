@@ -10,6 +10,7 @@ from local_cluster.errors import ClusterError
 from local_cluster.layout import ClusterLayout
 from local_cluster.locking import exclusive, remove_if_free
 from local_cluster.owners import add_owner, all_owners_gone, owner_of, share_with
+from local_cluster.plan import Plan
 from local_cluster.processes import ProcessIdentity, identity_of, is_alive
 
 
@@ -96,3 +97,9 @@ def test_a_lock_file_is_removed_unless_somebody_holds_it(tmp_path: Path) -> None
     lock.touch()
     remove_if_free(lock)
     assert not lock.exists()
+
+
+def test_a_plan_of_another_version_is_told(layout: ClusterLayout) -> None:
+    layout.plan_file.write_text('{"generation": 1, "starter": null, "ports": {"etcd": 1}, "components": []}')
+    with pytest.raises(ClusterError, match="started by another version"):
+        Plan.read(layout)

@@ -25,7 +25,7 @@ GATES = (
 
 def flags_of(component: str, **settings: Any) -> dict[str, str]:
     built = components_in_start_order(
-        ClusterLayout(Path("/state/test")), ClusterSettings(**settings), Ports(1001, 1002, 1003), BINARIES
+        ClusterLayout(Path("/state/test")), ClusterSettings(**settings), Ports(*range(1001, 1007)), BINARIES
     )
     argv = next(candidate.argv for candidate in built if candidate.name == component)
     return dict(flag.partition("=")[::2] for flag in argv[1:])

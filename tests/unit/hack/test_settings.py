@@ -29,11 +29,6 @@ def test_settings_survive_being_written_and_read() -> None:
     assert ClusterSettings.from_json(settings.to_json()) == settings
 
 
-def test_settings_of_another_version_are_told() -> None:
-    with pytest.raises(ClusterError, match="another version"):
-        ClusterSettings.from_json('{"colour": "blue"}')
-
-
 def test_differences_name_the_options() -> None:
     different = ClusterSettings(node_cpu="4").differences(ClusterSettings())
     assert different == ["--node-cpu '4' (not '8')"]
