@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections import Counter, OrderedDict
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from muster.admission.review import Review
@@ -16,9 +16,6 @@ from muster.runtime.formation import Formation, Unsettled
 
 logger = logging.getLogger(__name__)
 
-REMEMBER_SECONDS = 5.0
-"""A Job's pods come in bursts. For this long one living pod, read live, speaks for the next ones."""
-REMEMBERED_JOBS = 10_000
 PATIENCE = 5
 """Unexpected errors on one Job before its pods pass plain: it runs without its gang rather than never."""
 
@@ -26,7 +23,6 @@ PATIENCE = 5
 @dataclass(slots=True)
 class PodGate:
     formation: Formation
-    _followed: OrderedDict[Uid, tuple[float, Decision]] = field(default_factory=OrderedDict)
     _failures: Counter[Uid] = field(default_factory=Counter)
 
     async def review(self, review: Review, seconds: float) -> Verdict:
@@ -36,8 +32,6 @@ class PodGate:
         ref = pod.job
         if ref is None or pod.group:
             return ALLOWED
-        if (decision := self._recall(ref.uid)) is not None:
-            return admit_pod(decision)
         try:
             async with asyncio.timeout(seconds):
                 decision = await (self.formation.preview(ref) if review.dry_run else self.formation.ensure(ref))
@@ -49,22 +43,7 @@ class PodGate:
             logger.exception("%s: unexpected error in the pod gate", ref.key)
             return self._fail(ref)
         self._failures.pop(ref.uid, None)
-        self._remember(ref.uid, decision)
         return admit_pod(decision)
-
-    def _recall(self, uid: Uid) -> Decision | None:
-        known = self._followed.get(uid)
-        if known is None or known[0] < asyncio.get_running_loop().time():
-            return None
-        return known[1]
-
-    def _remember(self, uid: Uid, decision: Decision) -> None:
-        if not decision.sticky or not decision.settled:
-            return
-        self._followed[uid] = (asyncio.get_running_loop().time() + REMEMBER_SECONDS, decision)
-        self._followed.move_to_end(uid)
-        while len(self._followed) > REMEMBERED_JOBS:
-            self._followed.popitem(last=False)
 
     def _fail(self, ref: JobRef) -> Verdict:
         self._failures[ref.uid] += 1

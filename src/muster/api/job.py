@@ -29,8 +29,6 @@ class JobView:
     node_name: str
     being_deleted: bool
     finished: bool
-    started: bool
-    """The Job controller has set a start time."""
     counted_pods: int
     """Pods that ended and were counted: they existed, even if they are gone now."""
 
@@ -55,7 +53,6 @@ class JobView:
             node_name=text(pod, "nodeName"),
             being_deleted=bool(text(metadata, "deletionTimestamp")),
             finished=any(_is_final(condition) for condition in mappings(status, "conditions")),
-            started=bool(text(status, "startTime")),
             counted_pods=(integer(status, "succeeded") or 0) + (integer(status, "failed") or 0),
         )
 

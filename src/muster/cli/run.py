@@ -128,7 +128,7 @@ async def _work(parts: Parts, credentials: Credentials, settings: Settings) -> N
     from muster.watching.handlers import Inbox
     from muster.watching.supervisor import Supervisor
 
-    inbox = Inbox(parts.cache, parts.queue)
+    inbox = Inbox(parts.cache, parts.queue, parts.reconciler.formation)
     supervisor = Supervisor(inbox, parts.observer.dialect, credentials, parts.resync, parts.health)
     async with asyncio.TaskGroup() as group:
         group.create_task(parts.recorder.run())
@@ -173,4 +173,5 @@ def _log_to_stderr(level: int) -> None:
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     # kopf tells of every call of every handler, which at ten thousand Jobs is a megabyte a minute.
     logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
+    logging.getLogger("kopf._core.reactor.running").setLevel(logging.ERROR)  # signals are ours, and it warns of that
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)

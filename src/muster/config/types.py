@@ -15,7 +15,7 @@ class Settings(BaseModel):
     """Jobs in these are never looked at, and their pods never wait for Muster."""
     scheduler_names: frozenset[str] = frozenset({"default-scheduler"})
     """Schedulers that hold a gang together. Jobs that ask for another one are left alone."""
-    workers: Annotated[int, Field(ge=1, le=256)] = 16
+    workers: Annotated[int, Field(ge=1, le=256)] = 64
     """Jobs worked on at the same time."""
     resync_seconds: Annotated[float, Field(ge=1)] = 300.0
     """How long a lost watch event can go unnoticed."""

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from muster.kube.resources import Resource
 
 Object = dict[str, Any]
+PAGE_SIZE = "500"
 
 
 class KubeClient(Protocol):
@@ -28,7 +29,7 @@ async def every_item(
     client: KubeClient, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None
 ) -> AsyncIterator[Object]:
     """All items of a list, page by page."""
-    query = {"limit": "500", **(params or {})}
+    query = {"limit": PAGE_SIZE, **(params or {})}
     while True:
         page = await client.list(resource, namespace, query)
         for item in page.get("items") or ():

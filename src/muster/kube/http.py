@@ -31,7 +31,6 @@ class HttpClient:
             ssl=self._credentials.ssl_context() if secure else False,
         )
         self._session = aiohttp.ClientSession(
-            base_url=self._credentials.server,
             connector=connector,
             timeout=REQUEST_TIMEOUT,
             headers={"User-Agent": f"muster/{__version__}", "Accept": "application/json"},
@@ -78,8 +77,9 @@ class HttpClient:
         if authorization := await self._credentials.authorization():
             headers["Authorization"] = authorization
         data = orjson.dumps(body) if body is not None else None
+        url = f"{self._credentials.server}{path}"
         try:
-            async with self._session.request(method, path, params=params, data=data, headers=headers) as answer:
+            async with self._session.request(method, url, params=params, data=data, headers=headers) as answer:
                 return _read(answer, await answer.read())
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             why = str(error) or type(error).__name__

@@ -5,7 +5,7 @@ arrive in any order.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -25,22 +25,32 @@ Place = tuple[str, str]
 class _Shelf(Generic[Item]):
     """One kind of object, by place and by the keys that other objects know it under."""
 
+    keys_of: Callable[[Item], Iterable[object]]
     items: dict[Place, Item] = field(default_factory=dict)
     index: defaultdict[object, set[Place]] = field(default_factory=lambda: defaultdict(set))
 
-    def put(self, item: Item, keys: Iterable[object]) -> None:
-        place = _place(item.metadata)
-        self.items[place] = item
-        for key in keys:
-            self.index[key].add(place)
+    def put(self, item: Item) -> bool:
+        known = self.items.get(_place(item.metadata))
+        if known is not None:
+            if _is_older(item.metadata.resource_version, known.metadata.resource_version):
+                return False
+            self.drop(known.metadata)
+        self.items[_place(item.metadata)] = item
+        for key in self.keys_of(item):
+            self.index[key].add(_place(item.metadata))
+        return known is None or _identity(known.metadata) != _identity(item.metadata)
 
-    def drop(self, item: Item, keys: Iterable[object]) -> None:
-        place = _place(item.metadata)
+    def drop(self, metadata: ObjectMeta) -> bool:
+        place = _place(metadata)
+        known = self.items.get(place)
+        if known is None or known.metadata.uid != metadata.uid:
+            return False
         del self.items[place]
-        for key in keys:
+        for key in self.keys_of(known):
             self.index[key].discard(place)
             if not self.index[key]:
                 del self.index[key]
+        return True
 
     def find(self, key: object) -> tuple[Item, ...]:
         return tuple(self.items[place] for place in sorted(self.index.get(key, ())))
@@ -51,8 +61,8 @@ class Cache:
     trusted: bool = False
     """The streams are up and everything has been listed: what is here was really there a moment ago."""
     jobs: dict[JobKey, JobView] = field(default_factory=dict)
-    _workloads: _Shelf[Workload] = field(default_factory=_Shelf)
-    _pod_groups: _Shelf[PodGroup] = field(default_factory=_Shelf)
+    _workloads: _Shelf[Workload] = field(default_factory=lambda: _Shelf(_workload_keys))
+    _pod_groups: _Shelf[PodGroup] = field(default_factory=lambda: _Shelf(_pod_group_keys))
 
     def observe(self, key: JobKey) -> Observed:
         """All that is known about a Job, its pods aside: those are read live."""
@@ -81,31 +91,19 @@ class Cache:
         del self.jobs[key]
         return True
 
-    def put_workload(self, workload: Workload) -> None:
-        known = self._workloads.items.get(_place(workload.metadata))
-        if known is not None:
-            if _is_older(workload.metadata.resource_version, known.metadata.resource_version):
-                return
-            self._workloads.drop(known, _workload_keys(known))
-        self._workloads.put(workload, _workload_keys(workload))
+    def put_workload(self, workload: Workload) -> bool:
+        """True if it appeared, or began to vanish: nothing else about it ever changes."""
+        return self._workloads.put(workload)
 
-    def drop_workload(self, metadata: ObjectMeta) -> None:
-        known = self._workloads.items.get(_place(metadata))
-        if known is not None and known.metadata.uid == metadata.uid:
-            self._workloads.drop(known, _workload_keys(known))
+    def drop_workload(self, metadata: ObjectMeta) -> bool:
+        return self._workloads.drop(metadata)
 
-    def put_pod_group(self, group: PodGroup) -> None:
-        known = self._pod_groups.items.get(_place(group.metadata))
-        if known is not None:
-            if _is_older(group.metadata.resource_version, known.metadata.resource_version):
-                return
-            self._pod_groups.drop(known, _pod_group_keys(known))
-        self._pod_groups.put(group, _pod_group_keys(group))
+    def put_pod_group(self, group: PodGroup) -> bool:
+        """Likewise. The scheduler's reports in its status change nothing for the Job."""
+        return self._pod_groups.put(group)
 
-    def drop_pod_group(self, metadata: ObjectMeta) -> None:
-        known = self._pod_groups.items.get(_place(metadata))
-        if known is not None and known.metadata.uid == metadata.uid:
-            self._pod_groups.drop(known, _pod_group_keys(known))
+    def drop_pod_group(self, metadata: ObjectMeta) -> bool:
+        return self._pod_groups.drop(metadata)
 
     def jobs_of(self, thing: Workload | PodGroup) -> set[JobKey]:
         """The Jobs that a change of the object concerns."""
@@ -150,6 +148,10 @@ class Cache:
 
 def _place(metadata: ObjectMeta) -> Place:
     return metadata.namespace, metadata.name
+
+
+def _identity(metadata: ObjectMeta) -> tuple[Uid, bool]:
+    return metadata.uid, metadata.deletion_timestamp is not None
 
 
 def _workload_keys(workload: Workload) -> list[object]:

@@ -1,6 +1,7 @@
 """The two loops that trust nobody: is the API still there and are we allowed to use it; has a stream lost something."""
 
 import asyncio
+import contextlib
 import logging
 import random
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from muster.api.job import JobView
 from muster.api.keys import JobKey, Uid
 from muster.api.wire import Unreadable
-from muster.kube.client import KubeClient, Object
+from muster.kube.client import PAGE_SIZE, KubeClient, Object
 from muster.kube.errors import KubeError
 from muster.kube.probing import find_missing_right, find_problem
 from muster.kube.resources import JOBS, Resource, pod_groups, workloads
@@ -50,20 +51,19 @@ class Resync:
 
     async def run(self, health: Health) -> None:
         while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._now.wait(), self.every_seconds * random.uniform(0.9, 1.1))
+            self._now.clear()
             await health.wait_until_well(API)
             try:
                 drift = await self.once()
             except KubeError as error:
                 logger.warning("the resync failed and is tried again: %s", error)
                 await asyncio.sleep(SOON_SECONDS)
+                self.soon()
                 continue
             if drift:
                 logger.info("the resync found %d Jobs that the streams had not shown as they are", drift)
-            try:
-                await asyncio.wait_for(self._now.wait(), self.every_seconds * random.uniform(0.9, 1.1))
-            except TimeoutError:
-                continue
-            self._now.clear()
 
     async def once(self) -> int:
         """Bring the cache up to date and queue every Job that this concerns; how many there were."""
@@ -99,7 +99,7 @@ class Resync:
 async def _list_all(client: KubeClient, resource: Resource, keep: Callable[[Object], Uid]) -> tuple[set[Uid], str]:
     """The UIDs of all objects, each handed to `keep`, and the revision that the list shows."""
     uids: set[Uid] = set()
-    query, listed_at = {"limit": "500"}, ""
+    query, listed_at = {"limit": PAGE_SIZE}, ""
     while True:
         page = await client.list(resource, params=query)
         metadata = page.get("metadata") or {}

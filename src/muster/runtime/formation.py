@@ -4,7 +4,6 @@ The controller does it when a Job appears, the pod gate when a pod does; both co
 """
 
 import asyncio
-from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 
 from muster.api.keys import JobRef, Uid
@@ -14,12 +13,13 @@ from muster.kube.errors import Forbidden
 from muster.runtime.events import Recorder
 from muster.runtime.executor import Executor, Written
 from muster.runtime.health import API, Health
+from muster.runtime.memory import Memory
 from muster.runtime.observer import Observer
 
 MAX_STEPS = 24
 """Two writes suffice; more are needed only when names are taken. A bound, so that no Job can keep us for ever."""
-MEMORY = 10_000
-"""Jobs whose refused names and objects are remembered."""
+VERDICT_SECONDS = 5.0
+LESSON_SECONDS = 600.0
 
 
 class Unsettled(Exception):
@@ -42,23 +42,56 @@ class Formation:
     recorder: Recorder
     health: Health
     _under_way: dict[Uid, asyncio.Task[Decision]] = field(default_factory=dict)
-    _lessons: OrderedDict[Uid, Lesson] = field(default_factory=OrderedDict)
+    _verdicts: Memory[Uid, Decision] = field(default_factory=lambda: Memory(VERDICT_SECONDS))
+    _lessons: Memory[Uid, Lesson] = field(default_factory=lambda: Memory(LESSON_SECONDS))
 
     async def ensure(self, ref: JobRef) -> Decision:
         """Form the Job's gang if it should have one. Callers of the same Job wait for the same work."""
+        if (decision := await self._recent_verdict(ref)) is not None:
+            return decision
         task = self._under_way.get(ref.uid)
         if task is None:
             task = asyncio.create_task(self._form(ref), name=f"form {ref.key}")
             self._under_way[ref.uid] = task
-            task.add_done_callback(lambda _: self._under_way.pop(ref.uid, None))
+            task.add_done_callback(lambda done: self._finish(ref.uid, done))
         # Shielded: one caller's deadline must not cut the work off that others wait for.
         return await asyncio.shield(task)
+
+    def forget(self, uid: Uid) -> None:
+        """Something about the Job changed: the next pod is looked at afresh."""
+        self._verdicts.forget(uid)
+
+    async def _recent_verdict(self, ref: JobRef) -> Decision | None:
+        """A Job's pods come in bursts: the answer to the first holds for the next ones, while they agree with it."""
+        verdict = self._verdicts.recall(ref.uid)
+        if verdict is None or verdict.sticky:
+            return verdict
+        pods = await self.observer.recent_pods(ref)
+        if not pods.live:
+            return verdict
+        if pods.group != verdict.group:
+            self.forget(ref.uid)
+            return None
+        followed = replace(verdict, sticky=True)
+        self._verdicts.remember(ref.uid, followed)
+        return followed
+
+    def _finish(self, uid: Uid, task: asyncio.Task[Decision]) -> None:
+        self._under_way.pop(uid, None)
+        if not task.cancelled():
+            task.exception()  # all who waited may have left; asyncio would complain that nobody looked
 
     async def preview(self, ref: JobRef) -> Decision:
         """What `ensure` would do next, without doing it."""
         return decide(self._recall(await self.observer.live(ref, thorough=True)), self.rules)
 
     async def _form(self, ref: JobRef) -> Decision:
+        decision = await self._settle(ref)
+        if decision.membership is not Membership.HOLD:
+            self._verdicts.remember(ref.uid, decision)
+        return decision
+
+    async def _settle(self, ref: JobRef) -> Decision:
         known = await self.observer.known(ref)
         if known is not None:
             decision = decide(known, self.rules)
@@ -97,13 +130,10 @@ class Formation:
             self.recorder.tell(job, EventReason.POD_GROUP_CREATED, f"Created PodGroup {written.created}")
 
     def _recall(self, seen: Observed) -> Observed:
-        lesson = self._lessons.get(seen.job.uid) if seen.job else None
+        lesson = self._lessons.recall(seen.job.uid) if seen.job else None
         return seen if lesson is None else replace(seen, taken=lesson.taken, rejected=lesson.rejected)
 
     def _learn(self, seen: Observed) -> Observed:
         if seen.job is not None and (seen.taken or seen.rejected):
-            self._lessons[seen.job.uid] = Lesson(seen.taken, seen.rejected)
-            self._lessons.move_to_end(seen.job.uid)
-            while len(self._lessons) > MEMORY:
-                self._lessons.popitem(last=False)
+            self._lessons.remember(seen.job.uid, Lesson(seen.taken, seen.rejected))
         return seen

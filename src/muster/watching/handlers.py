@@ -20,6 +20,7 @@ from muster.api.wire import Unreadable
 from muster.api.workload import Workload
 from muster.kube.credentials import Credentials
 from muster.runtime.cache import Cache
+from muster.runtime.formation import Formation
 from muster.runtime.queue import WorkQueue
 
 logger = logging.getLogger(__name__)
@@ -31,32 +32,26 @@ class Inbox:
 
     cache: Cache
     queue: WorkQueue[JobKey]
+    formation: Formation
 
     def job(self, job: JobView, deleted: bool) -> None:
-        changed = self.cache.drop_job(job.key, job.uid) if deleted else self.cache.put_job(job)
-        if changed:
-            self.queue.add(job.key)
+        if self.cache.drop_job(job.key, job.uid) if deleted else self.cache.put_job(job):
+            self._changed(job)
 
     def workload(self, workload: Workload, deleted: bool) -> None:
         concerned = self.cache.jobs_of(workload)
-        if deleted:
-            self.cache.drop_workload(workload.metadata)
-        else:
-            self.cache.put_workload(workload)
-        self._queue(concerned)
+        if self.cache.drop_workload(workload.metadata) if deleted else self.cache.put_workload(workload):
+            self._changed(*(self.cache.jobs[key] for key in concerned if key in self.cache.jobs))
 
     def pod_group(self, group: PodGroup, deleted: bool) -> None:
         concerned = self.cache.jobs_of(group)
-        if deleted:
-            self.cache.drop_pod_group(group.metadata)
-        else:
-            self.cache.put_pod_group(group)
-        self._queue(concerned)
+        if self.cache.drop_pod_group(group.metadata) if deleted else self.cache.put_pod_group(group):
+            self._changed(*(self.cache.jobs[key] for key in concerned if key in self.cache.jobs))
 
-    def _queue(self, keys: set[JobKey]) -> None:
-        for key in keys:
-            if key in self.cache.jobs:
-                self.queue.add(key)
+    def _changed(self, *jobs: JobView) -> None:
+        for job in jobs:
+            self.formation.forget(job.uid)
+            self.queue.add(job.key)
 
 
 def build_registry(

@@ -12,6 +12,7 @@ import threading
 from dataclasses import dataclass
 
 import kopf
+import uvloop
 
 from muster.api.dialect import Dialect
 from muster.kube.credentials import Credentials
@@ -40,7 +41,7 @@ class Supervisor:
     health: Health
 
     async def run(self) -> None:
-        """Until cancelled. Watching is no part of readiness to admit, only of trusting what was seen."""
+        """Until cancelled. Muster is first ready when it has seen everything once; later deaths only cost speed."""
         loop = asyncio.get_running_loop()
         backoff = RESTART_SECONDS
         while True:
@@ -50,8 +51,7 @@ class Supervisor:
                 await self._one_life(loop)
             except Exception as error:  # noqa: BLE001
                 # Whatever ended it, it is started again: watching has no error that may end Muster.
-                logger.warning("watching ended: %s", error or type(error).__name__)
-            self.health.problem(WATCHING, "watching is being started again")
+                logger.warning("watching ended, and admission goes on without it: %s", error or type(error).__name__)
             backoff = (
                 RESTART_SECONDS if loop.time() - started > STEADY_SECONDS else min(backoff * 2, LONGEST_RESTART_SECONDS)
             )
@@ -63,21 +63,22 @@ class Supervisor:
         threading.Thread(target=self._in_thread, args=(loop, life), name="watching", daemon=True).start()
         try:
             await asyncio.to_thread(life.started.wait, STARTING_SECONDS)
-            if not life.ended.done():
-                await self.resync.once()
-                self.inbox.cache.trusted = True
-                self.health.well(WATCHING)
-                loop.call_later(SETTLE_SECONDS, self.resync.soon)
+            await self.resync.once()
+            self.inbox.cache.trusted = not life.ended.done()
+            self.health.well(WATCHING)
+            loop.call_later(SETTLE_SECONDS, self.resync.soon)
             await life.ended
         finally:
             self.inbox.cache.trusted = False
             life.stop.set()
+            life.started.set()
 
     def _in_thread(self, main_loop: asyncio.AbstractEventLoop, life: "_Life") -> None:
         error: BaseException | None = None
         try:
             registry = build_registry(self.inbox, main_loop, self.dialect, self.credentials)
-            asyncio.run(_watch(registry, life))
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(_watch(registry, life))
         except BaseException as problem:  # noqa: BLE001 - whatever ended kopf, the main loop must hear of it
             error = problem
         life.started.set()
