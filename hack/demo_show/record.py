@@ -25,11 +25,10 @@ class Kind(StrEnum):
 @dataclass(slots=True)
 class Seen:
     created_revision: int
-    created_at: float
-    """By the demo's clock, in seconds."""
     original: Body
     latest: Body
     bound_at: float | None = None
+    """Of a Pod: when it was first seen with a node, by the demo's clock in seconds."""
     gone: bool = False
 
     @property
@@ -67,6 +66,18 @@ class JobFacts:
         return int(self.job.original["spec"].get("parallelism", 1)) if self.job else 0
 
     @property
+    def is_gang(self) -> bool:
+        return self.job is not None and self.job.original["spec"].get("completionMode") == "Indexed"
+
+    @property
+    def deleted(self) -> bool:
+        return self.job is not None and self.job.gone
+
+    @property
+    def finished(self) -> bool:
+        return self.job is not None and self.job.condition("Complete").get("status") == "True"
+
+    @property
     def bound(self) -> list[Seen]:
         """Pods that got a node, those that have ended included."""
         return [pod for pod in self.pods if pod.bound_at is not None]
@@ -88,7 +99,7 @@ class Record:
         metadata = body["metadata"]
         seen = self._seen[kind].get(metadata["uid"])
         if seen is None:
-            seen = self._seen[kind][metadata["uid"]] = Seen(int(metadata["resourceVersion"]), at, body, body)
+            seen = self._seen[kind][metadata["uid"]] = Seen(int(metadata["resourceVersion"]), body, body)
         seen.latest = body
         seen.gone = change == "DELETED"
         if kind is Kind.POD and seen.bound_at is None and body["spec"].get("nodeName"):
@@ -128,4 +139,4 @@ def _labels(body: Body) -> dict[str, str]:
 
 def _is_about_job(event: Body, name: str) -> bool:
     about = event["involvedObject"]
-    return about.get("kind") == "Job" and about.get("name") == name
+    return (about.get("kind"), about.get("name")) == ("Job", name)

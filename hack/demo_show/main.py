@@ -1,0 +1,126 @@
+"""The command line of `hack/demo`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import time
+
+from rich.console import Console
+
+from demo_show.api import Api
+from demo_show.backstage import recording, wait_for_gate
+from demo_show.errors import DemoError
+from demo_show.lines import Lines
+from demo_show.play import Play
+from demo_show.promises import Promise
+from demo_show.record import Record
+from demo_show.screen import Screen
+from demo_show.show import Audience, Show
+from demo_show.venue import NODE_CPUS, NODES, Venue, opened
+
+_LOG_LINES = 10
+
+
+def main() -> int:
+    arguments = _parser().parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))  # one way out, asyncio's included
+    try:
+        return _demo(arguments.name, keep=arguments.keep)
+    except DemoError as error:
+        print(f"hack/demo: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"hack/demo: {error}.", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("hack/demo: interrupted; nothing was left behind.", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="hack/demo", description="Shows Muster at work on a local cluster.")
+    parser.add_argument("--name", default="demo", help="name of the local cluster (default: %(default)s)")
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        default=os.environ.get("KEEP", "") not in ("", "0"),
+        help="leave the cluster and Muster up at the end (also: KEEP=1)",
+    )
+    return parser
+
+
+def _demo(name: str, *, keep: bool) -> int:
+    began = time.monotonic()
+    show = Show(Record(), cpus=NODES * NODE_CPUS)
+    with opened(name, _say) as venue:
+        try:
+            asyncio.run(_perform(venue, show))
+        except DemoError:
+            _tell_muster_log(venue)
+            raise
+        kept_all = _tell_outcome(show, time.monotonic() - began)
+        if not kept_all:
+            _tell_muster_log(venue)
+        if keep:
+            venue.keep()
+            _tell_how_to_go_on(venue)
+    return 0 if kept_all else 1
+
+
+async def _perform(venue: Venue, show: Show) -> None:
+    async with Api(venue.kubeconfig) as api:
+        await wait_for_gate(api, lambda: venue.muster_ended)
+        async with recording(api, show.record) as check_record:
+            with contextlib.ExitStack() as stack:
+                await Play(api, show, _audience(show, stack), check_record).run()
+
+
+def _audience(show: Show, stack: contextlib.ExitStack) -> Audience:
+    console = Console(highlight=False)
+    if console.is_terminal and not console.is_dumb_terminal:
+        return stack.enter_context(Screen(show, console))
+    return Lines(show, _say)
+
+
+def _tell_outcome(show: Show, seconds: float) -> bool:
+    for promise, complaint in show.broken.items():
+        _say(f"BROKEN: {promise.sentence}: {complaint}.")
+    unchecked = [promise for promise in Promise if promise not in show.verdicts]
+    if unchecked:
+        _say(f"Not reached: {'; '.join(promise.sentence for promise in unchecked)}.")
+    if show.broken or unchecked:
+        return False
+    _say(f"All {len(Promise)} promises were kept, in {seconds:.0f} s.")
+    return True
+
+
+def _tell_muster_log(venue: Venue) -> None:
+    with contextlib.suppress(DemoError, OSError):
+        _say("The end of Muster's log:")
+        for line in venue.muster_log.read_text(errors="replace").splitlines()[-_LOG_LINES:]:
+            _say(f"  {line}")
+
+
+def _tell_how_to_go_on(venue: Venue) -> None:
+    _say(
+        f"""
+The cluster and Muster stay up. Point kubectl at them:
+
+  export KUBECONFIG={venue.kubeconfig}
+  kubectl apply -f examples/gang.yaml
+  kubectl get jobs,workloads,podgroups,pods
+
+Without a kubectl of your own: hack/cluster kubectl --name {venue.name} get pods
+Muster's log: {venue.muster_log}
+One command ends it all, Muster too: hack/cluster down --name {venue.name}"""
+    )
+
+
+def _say(sentence: str) -> None:
+    print(sentence, flush=True)
