@@ -25,6 +25,7 @@ PATHS = {
     "serviceaccounts": "/api/v1",
     "workloads": "/apis/scheduling.k8s.io/v1alpha2",
     "podgroups": "/apis/scheduling.k8s.io/v1alpha2",
+    "selfsubjectaccessreviews": "/apis/authorization.k8s.io/v1",
     "clusterroles": "/apis/rbac.authorization.k8s.io/v1",
     "clusterrolebindings": "/apis/rbac.authorization.k8s.io/v1",
     "mutatingwebhookconfigurations": "/apis/admissionregistration.k8s.io/v1",
@@ -159,6 +160,10 @@ class Recording:
             for event in list(self.events)
             if event["type"] == "ADDED"
         }
+
+    def seen(self) -> list[Object]:
+        """Every object that was created meanwhile, as it was then."""
+        return [event["object"] for event in list(self.events) if event["type"] == "ADDED"]
 
     def _run(self) -> None:
         with contextlib.suppress(urllib3.exceptions.HTTPError):  # the cluster may end before the stream does

@@ -1,6 +1,6 @@
 """Jobs as users write them, and what became of them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tests.e2e.support.api import STRATEGIC, Api, Object
@@ -27,6 +27,18 @@ def job(name: str, cpu: str = "100m", run_seconds: int | None = None, pod: Objec
 
 def pods_of(api: Api, namespace: str, job_name: str) -> list[Object]:
     return api.list("pods", namespace, labelSelector=f"batch.kubernetes.io/job-name={job_name}")
+
+
+def all_pods(
+    api: Api, namespace: str, job_name: str, count: int, state: Callable[[Object], bool] = bool
+) -> list[Object]:
+    """The Job's pods, once there are exactly as many as there should be, each in that state; until then none."""
+    pods = pods_of(api, namespace, job_name)
+    return pods if len(pods) == count and all(state(pod) for pod in pods) else []
+
+
+def unfinished_pods(api: Api, namespace: str, job_name: str) -> list[Object]:
+    return [p for p in pods_of(api, namespace, job_name) if p["status"].get("phase") not in {"Succeeded", "Failed"}]
 
 
 def group_of(pod: Object) -> str | None:
