@@ -1,0 +1,42 @@
+"""Nodes that one test has for itself, so that it knows exactly what fits, whatever else the cluster runs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.e2e.support.api import Api, Object
+from tests.e2e.support.waiting import eventually
+
+POOL = "test.muster.dev/pool"
+
+
+@contextmanager
+def own_nodes(api: Api, pool: str, count: int, cpu: int) -> Iterator[Object]:
+    """Nodes that nothing else is scheduled to; the part of a pod's spec that leads there."""
+    names = [f"{pool}-{number}" for number in range(count)]
+    for name in names:
+        api.create("nodes", _node(name, pool, cpu))
+    try:
+        eventually(lambda: all(_is_ready(api.get("nodes", name)) for name in names), "the nodes are ready")
+        yield {
+            "nodeSelector": {POOL: pool},
+            "tolerations": [{"key": POOL, "operator": "Exists"}],
+        }
+    finally:
+        for name in names:
+            api.delete("nodes", name)
+
+
+def _node(name: str, pool: str, cpu: int) -> Object:
+    room = {"cpu": str(cpu), "memory": "64Gi", "pods": "100"}
+    return {
+        "metadata": {"name": name, "labels": {POOL: pool, "type": "kwok"}},
+        "spec": {"taints": [{"key": POOL, "value": pool, "effect": "NoSchedule"}]},
+        "status": {"capacity": room, "allocatable": room},
+    }
+
+
+def _is_ready(node: Object) -> bool:
+    """The scheduler takes it: it is ready, and the taints of a node that has just come are off."""
+    conditions = node.get("status", {}).get("conditions", [])
+    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+    return ready and {taint["key"] for taint in node["spec"].get("taints", [])} == {POOL}

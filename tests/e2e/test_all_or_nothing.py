@@ -1,0 +1,112 @@
+"""The gang promise itself: all of a gang's pods are bound, or none is."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.support.api import Api, Object, Recording
+from tests.e2e.support.clusters import Cluster
+from tests.e2e.support.muster import Muster
+from tests.e2e.support.nodes import own_nodes
+from tests.e2e.support.objects import end_pod, gang_job, is_bound, is_complete, is_running, job, pods_of
+from tests.e2e.support.waiting import always, eventually
+
+NODES, NODE_CPUS = 2, 3
+SIZE = 4
+"""Pods of one CPU each. Six fit: one gang does, two never do, and half of a second one always would."""
+GANGS = [f"gang-{number}" for number in range(4)]
+PARTLY_BOUND_SECONDS = 2.0
+TURN_SECONDS = 2.5
+
+
+@pytest.fixture
+def place(local: Cluster, namespace: str) -> Iterator[Object]:
+    with own_nodes(local.api, namespace, NODES, NODE_CPUS) as where:
+        yield where
+
+
+def test_gangs_that_fit_only_one_at_a_time_take_turns_and_none_is_ever_half_bound(
+    api: Api, muster: Muster, namespace: str, place: Object
+) -> None:
+    with Recording(api, "pods", namespace) as pods:
+        for name in GANGS:
+            api.create("jobs", gang_job(name, SIZE, cpu="1", pod=place), namespace)
+        waiting = set(GANGS)
+        while waiting:
+            name = eventually(lambda: whose_turn(api, namespace, waiting), "the next gang is bound", 60)
+            waiting.remove(name)
+            # Longer than a gang may be partly bound: one that took the room which is left would be found out.
+            always(
+                lambda: not any_bound(api, namespace, waiting), f"no other gang is bound beside {name}", TURN_SECONDS
+            )
+            end_gang(api, namespace, name)
+        for name in GANGS:
+            eventually(lambda name=name: is_complete(api, namespace, name), f"{name} is complete")
+        total = len(GANGS) * SIZE
+        eventually(lambda: len(bound_in(pods)) == total, "the watch shows that every pod was bound")
+    partly = {name: seconds_partly_bound(pods, name) for name in GANGS}
+    assert max(partly.values()) <= PARTLY_BOUND_SECONDS, f"seconds with some but not all pods bound: {partly}"
+
+
+def test_a_gang_that_is_larger_than_the_cluster_stays_wholly_unbound_while_a_plain_job_next_to_it_runs(
+    api: Api, muster: Muster, namespace: str, place: Object
+) -> None:
+    too_large = NODES * NODE_CPUS + 1
+    with Recording(api, "pods", namespace) as pods:
+        api.create("jobs", gang_job("huge", too_large, cpu="1", pod=place), namespace)
+        eventually(lambda: len(pods_of(api, namespace, "huge")) == too_large, "every pod of the huge gang exists")
+        api.create("jobs", job("small", cpu="1", pod=place, parallelism=2, completions=2), namespace)
+        eventually(lambda: running(api, namespace, "small") == 2, "the plain Job next to it runs", 60)
+        always(lambda: not bound_of(api, namespace, "huge"), "the huge gang is wholly unbound", 5)
+        for pod in pods_of(api, namespace, "small"):
+            end_pod(api, pod)
+        eventually(lambda: is_complete(api, namespace, "small"), "the plain Job is complete")
+        always(lambda: not bound_of(api, namespace, "huge"), "the huge gang is wholly unbound", 3)
+    assert {job_of(pod) for pod in bound_in(pods).values()} == {"small"}, "a pod of the huge gang was bound meanwhile"
+
+
+def whose_turn(api: Api, namespace: str, waiting: set[str]) -> str | None:
+    """The gang that runs with all its pods."""
+    bound = {name: len(bound_of(api, namespace, name)) for name in waiting}
+    complete = [name for name, count in bound.items() if count == SIZE]
+    assert len(complete) <= 1, f"more gangs than fit: {bound}"
+    return complete[0] if complete and running(api, namespace, complete[0]) == SIZE else None
+
+
+def any_bound(api: Api, namespace: str, names: set[str]) -> bool:
+    return any(bound_of(api, namespace, name) for name in names)
+
+
+def end_gang(api: Api, namespace: str, name: str) -> None:
+    for pod in pods_of(api, namespace, name):
+        end_pod(api, pod)
+
+
+def bound_of(api: Api, namespace: str, name: str) -> list[Object]:
+    return [pod for pod in pods_of(api, namespace, name) if is_bound(pod)]
+
+
+def running(api: Api, namespace: str, name: str) -> int:
+    return sum(is_running(pod) for pod in pods_of(api, namespace, name))
+
+
+def bound_in(pods: Recording) -> dict[str, Object]:
+    """Every pod that was seen bound at some time, by name."""
+    seen = [event["object"] for event in list(pods.events)]
+    return {pod["metadata"]["name"]: pod for pod in seen if is_bound(pod)}
+
+
+def seconds_partly_bound(pods: Recording, name: str) -> float:
+    """From the gang's first bound pod to its last. A pod stays bound when it ends, so the count only grows."""
+    first_bound: dict[str, float] = defaultdict(lambda: float("inf"))
+    for event, at in zip(list(pods.events), list(pods.seen_at), strict=False):
+        pod = event["object"]
+        if job_of(pod) == name and is_bound(pod):
+            first_bound[pod["metadata"]["name"]] = min(at, first_bound[pod["metadata"]["name"]])
+    assert len(first_bound) == SIZE, f"{name}: {sorted(first_bound)}"
+    return max(first_bound.values()) - min(first_bound.values())
+
+
+def job_of(pod: Object) -> str:
+    return str(pod["metadata"]["labels"]["batch.kubernetes.io/job-name"])
