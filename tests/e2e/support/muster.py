@@ -88,9 +88,11 @@ class Muster:
             self.kill()
         else:
             self.terminate()
-        yield
-        self.start()
-        self.wait_until_ready()
+        try:
+            yield
+        finally:
+            self.start()
+            self.wait_until_ready()
 
     def terminate(self) -> int:
         """SIGTERM, as the kubelet does; the exit code."""
