@@ -92,12 +92,13 @@ class Formation:
         return decision
 
     async def _settle(self, ref: JobRef) -> Decision:
-        known = await self.observer.known(ref)
-        if known is not None:
-            decision = decide(known, self.rules)
-            if decision.settled and (decision.sticky or decision.membership is Membership.JOIN):
-                return decision  # a cached view may say yes; anything else is looked at again, live
-        seen = self._recall(await self.observer.live(ref, known.pods if known else None))
+        known = self.observer.known(ref)
+        if _joins(decide(known, self.rules)):
+            decision = decide(await self.observer.with_pods(known, ref), self.rules)
+            if _joins(decision):
+                return decision
+        # A cached view may only say yes. Anything else is looked at again, live.
+        seen = self._recall(await self.observer.live(ref))
         for _ in range(MAX_STEPS):
             decision = decide(seen, self.rules)
             if decision.action is None:
@@ -137,3 +138,7 @@ class Formation:
         if seen.job is not None and (seen.taken or seen.rejected):
             self._lessons.remember(seen.job.uid, Lesson(seen.taken, seen.rejected))
         return seen
+
+
+def _joins(decision: Decision) -> bool:
+    return decision.settled and decision.membership is Membership.JOIN

@@ -32,22 +32,23 @@ class Observer:
     dialect: Dialect
     cache: Cache
 
-    async def known(self, ref: JobRef) -> Observed | None:
-        """The cache's word on the Job, with its pods read live; None if the cache has nothing to say about it."""
+    def known(self, ref: JobRef) -> Observed:
+        """The cache's word on the Job, which may only say that something is there. Costs no request."""
         seen = self.cache.observe(ref.key)
         if not self.cache.trusted or seen.job is None or seen.job.uid != ref.uid:
-            return None
+            return Observed(None)
+        return seen
+
+    async def with_pods(self, seen: Observed, ref: JobRef) -> Observed:
         return await self._with_followed_group(replace(seen, pods=await self.pods(ref)), ref)
 
-    async def live(self, ref: JobRef, pods: Pods | None = None, thorough: bool = False) -> Observed:
+    async def live(self, ref: JobRef, thorough: bool = False) -> Observed:
         """Everything read now: the Job, its pods, every Workload and PodGroup that could be its own.
 
         Our own objects come from a trusted cache: if it lags, creating them answers AlreadyExists. Who will not create
         (a dry run, the guard) asks for a thorough look, and they are read too.
         """
-        job, strangers, pods = await asyncio.gather(
-            self._job(ref), self._strange_workloads(ref), self.pods(ref) if pods is None else _at_once(pods)
-        )
+        job, pods, strangers = await asyncio.gather(self._job(ref), self.pods(ref), self._strange_workloads(ref))
         if job is None:
             return Observed(None)
         by_name = thorough or not self.cache.trusted
@@ -153,10 +154,6 @@ def _pods(pod: PodView | None) -> Pods:
     if pod is None:
         return NO_PODS
     return Pods(exist=True, live=pod.live, group=pod.group if pod.live else "")
-
-
-async def _at_once(pods: Pods) -> Pods:
-    return pods
 
 
 def _is_ours(thing: Workload | PodGroup) -> bool:
