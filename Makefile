@@ -55,6 +55,10 @@ lint: $(READY) ## Style, types, direction of imports, size budgets
 	.venv/bin/lint-imports
 	.venv/bin/python hack/budgets.py
 
+.PHONY: generate
+generate: $(READY) ## Write what is generated from the code
+	.venv/bin/python hack/reasons_page.py
+
 .PHONY: verify
 verify: lint ## What CI checks besides the tests: lint, the lock file, nothing generated is stale
 	@hack/verify-generated

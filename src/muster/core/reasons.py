@@ -60,7 +60,15 @@ class Reason(StrEnum):
 class EventReason(StrEnum):
     """What people see in `kubectl describe job`."""
 
-    WORKLOAD_CREATED = "WorkloadCreated"
-    POD_GROUP_CREATED = "PodGroupCreated"
-    NAME_TAKEN = "NameTaken"
-    STANDING_ASIDE = "StandingAside"
+    sentence: str
+
+    def __new__(cls, value: str, sentence: str) -> "EventReason":
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.sentence = sentence
+        return member
+
+    WORKLOAD_CREATED = "WorkloadCreated", "Muster created the Job's Workload"
+    POD_GROUP_CREATED = "PodGroupCreated", "Muster created the Job's PodGroup; pods are let in from now on"
+    NAME_TAKEN = "NameTaken", "an object of somebody else has the name that Muster wanted; it takes the next one"
+    STANDING_ASIDE = "StandingAside", "Muster leaves the Job alone, for the reason that follows"
