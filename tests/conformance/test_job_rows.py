@@ -7,6 +7,7 @@ feature gate off, that means for Muster: it is not running.
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -96,7 +97,7 @@ def outcomes(api: Api, shared: str) -> dict[str, Outcome]:
         }
         began = time.monotonic()
         for row, wanted in ROWS.items():
-            eventually(lambda row=row, n=wanted.pods: len(pods_of(api, shared, _name(row))) == n, f"{row}: its pods")
+            eventually(partial(_has_pods, api, shared, _name(row), wanted.pods), f"{row}: its pods")
         time.sleep(max(0.0, began + A_GOOD_WHILE_SECONDS - time.monotonic()))
     return {row: _outcome(api, shared, _name(row), uid, workloads, groups) for row, uid in made.items()}
 
@@ -224,6 +225,10 @@ def _outcome(api: Api, namespace: str, name: str, uid: str, workloads: Recording
         groups=controlled_by(groups.seen(), uid),
         pods=pods_of(api, namespace, name),
     )
+
+
+def _has_pods(api: Api, namespace: str, name: str, count: int) -> bool:
+    return len(pods_of(api, namespace, name)) == count
 
 
 def _name(row: str) -> str:
