@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.e2e.support.api import Api, Object, Recording
+from tests.e2e.support.audit import touches_jobs_or_pods, what
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.muster import Muster
 from tests.e2e.support.objects import gang_job, group_of, is_bound
@@ -109,15 +110,8 @@ def assert_two_creates_per_job(writes: list[Object], namespace: str, count: int)
     made = Counter(what(w) for w in succeeded(writes, namespace))
     print(f"{count} Jobs: attempts {dict(attempts)}, of which succeeded {dict(made)}")
     assert made[("create", "workloads")] == made[("create", "podgroups")] == count
-    assert not [kind for kind in attempts if kind[1].partition("/")[0] in {"jobs", "pods"}]
+    assert not [w for w in writes if touches_jobs_or_pods(w)]
 
 
 def succeeded(writes: Iterable[Object], namespace: str) -> list[Object]:
     return [w for w in writes if w["objectRef"].get("namespace") == namespace and w["responseStatus"]["code"] < 300]
-
-
-def what(write: Object) -> tuple[str, str]:
-    """Verb and resource; a subresource is a resource of its own."""
-    reference = write["objectRef"]
-    part = f"/{reference['subresource']}" if reference.get("subresource") else ""
-    return write["verb"], reference["resource"] + part
