@@ -7,6 +7,7 @@ from muster.api.podgroup import PodGroup, PodGroupSpec, PodGroupTemplateRef, Wor
 from muster.api.scheduling import GangPolicy, SchedulingPolicy, SchedulingSpec
 from muster.api.workload import ControllerRef, PodGroupTemplate, Workload, WorkloadSpec
 from muster.core.naming import template_name
+from muster.core.ownership import controls
 
 _LABELS = {MANAGED_BY_LABEL: MANAGED_BY}
 
@@ -35,8 +36,10 @@ def desired_pod_group(job: JobView, workload: Workload, name: str, dialect: Dial
         field: getattr(template, field) for field in SchedulingSpec.model_fields if field in template.model_fields_set
     }
     ref = WorkloadTemplateRef(workload_name=workload.metadata.name, pod_group_template_name=template.name)
+    # A user's own Workload outlives the Job, and would keep the PodGroup alive: then it is the Job's alone.
+    owners = (controlled_by(job), *([_described_by(workload, dialect)] if controls(job, workload.metadata) else []))
     return PodGroup(
-        metadata=_metadata(job, name, controlled_by(job), _described_by(workload, dialect)),
+        metadata=_metadata(job, name, *owners),
         spec=PodGroupSpec(pod_group_template_ref=PodGroupTemplateRef(workload=ref), **shared),
     )
 

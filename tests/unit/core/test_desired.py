@@ -57,9 +57,9 @@ def test_a_job_without_parallelism_is_a_bug_of_ours() -> None:
 
 
 def test_j36_46_the_pod_group_of_a_workload() -> None:
-    job = a_gang("my-job", pods=8).uid("uid-123").view()
-    workload = a_workload("wl").uid("wl-uid").gang(8).read()
-    assert NATIVE.manifest(desired_pod_group(job, workload, "pg", NATIVE)) == {
+    job = a_gang("my-job", pods=8).uid("uid-123")
+    workload = a_workload("wl").uid("wl-uid").controlled_by(job).gang(8).read()
+    assert NATIVE.manifest(desired_pod_group(job.view(), workload, "pg", NATIVE)) == {
         "apiVersion": "scheduling.k8s.io/v1alpha2",
         "kind": "PodGroup",
         "metadata": {
@@ -76,6 +76,13 @@ def test_j36_46_the_pod_group_of_a_workload() -> None:
             "schedulingPolicy": {"gang": {"minCount": 8}},
         },
     }
+
+
+def test_the_pod_group_of_a_user_s_own_workload_belongs_to_the_job_alone() -> None:
+    """The Workload stays when the Job goes. As an owner it would keep the PodGroup, one more for every run."""
+    job, workload = a_gang("my-job").uid("uid-123").view(), a_workload("wl").read()
+    metadata = NATIVE.manifest(desired_pod_group(job, workload, "pg", NATIVE))["metadata"]
+    assert metadata["ownerReferences"] == [JOB_OWNER]
 
 
 EVERYTHING: Object = {
