@@ -46,13 +46,14 @@ class Observer:
         """Everything read now: the Job, its pods, every Workload and PodGroup that could be its own.
 
         Our own objects come from a trusted cache: if it lags, creating them answers AlreadyExists. Who will not create
-        (a dry run, the guard) asks for a thorough look, and they are read too.
+        (a dry run, the guard, or anybody who finds a stranger's) has to read them too.
         """
         job, pods, strangers = await asyncio.gather(self._job(ref), self.pods(ref), self._strange_workloads(ref))
         if job is None:
             return Observed(None)
         by_name = thorough or not self.cache.trusted
-        found = {w.metadata.name: w for w in (*strangers, *await self._own_workloads(job, by_name))}
+        own = await self._own_workloads(job, by_name or bool(strangers))
+        found = {w.metadata.name: w for w in (*strangers, *own)}
         chosen = workloads_of(job, found.values())
         groups = [group for workload in chosen for group in await self._groups_of(workload, by_name)]
         unique = {group.metadata.name: group for group in groups}
@@ -128,18 +129,19 @@ class Observer:
 
     async def _groups_of(self, workload: Workload, by_name: bool) -> list[PodGroup]:
         namespace, name = workload.metadata.namespace, workload.metadata.name
-        found = [g for g in self.cache.pod_groups_of(workload) if _is_ours(g)] if self.cache.trusted else []
+        own = [g for g in self.cache.pod_groups_of(workload) if _is_ours(g)] if self.cache.trusted else []
+        strangers = []
         async for raw in every_item(self.client, pod_groups(self.dialect), namespace, STRANGERS):
             try:
                 group = self.dialect.read_pod_group(raw)
             except Unreadable:
                 continue
             if group.workload_name == name:
-                found.append(group)
-        if found or not by_name or not workload.spec.pod_group_templates:
-            return found
+                strangers.append(group)
+        if own or not (by_name or strangers) or not workload.spec.pod_group_templates:
+            return own + strangers
         first = await self.pod_group(namespace, pod_group_name(name, workload.spec.pod_group_templates[0].name))
-        return [first] if first is not None and first.workload_name == name else []
+        return [first, *strangers] if first is not None and first.workload_name == name else strangers
 
     async def _with_followed_group(self, seen: Observed, ref: JobRef) -> Observed:
         """Make sure that the group which living pods name is among what was seen, if it exists."""
