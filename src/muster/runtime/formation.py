@@ -47,15 +47,23 @@ class Formation:
 
     async def ensure(self, ref: JobRef) -> Decision:
         """Form the Job's gang if it should have one. Callers of the same Job wait for the same work."""
-        if (decision := await self._recent_verdict(ref)) is not None:
-            return decision
-        task = self._under_way.get(ref.uid)
-        if task is None:
-            task = asyncio.create_task(self._form(ref), name=f"form {ref.key}")
-            self._under_way[ref.uid] = task
-            task.add_done_callback(lambda done: self._finish(ref.uid, done))
-        # Shielded: one caller's deadline must not cut the work off that others wait for.
-        return await asyncio.shield(task)
+        while True:
+            if (decision := await self._recent_verdict(ref)) is not None:
+                return decision
+            task, mine = self._under_way.get(ref.uid), False
+            if task is None:
+                task, mine = self._start(ref), True
+            # Shielded: one caller's deadline must not cut the work off that others wait for.
+            decision = await asyncio.shield(task)
+            if mine or decision.membership is Membership.HOLD:
+                return decision
+            # Work that began before this caller came may have missed the pod that was made just before it: check.
+
+    def _start(self, ref: JobRef) -> asyncio.Task[Decision]:
+        task = asyncio.create_task(self._form(ref), name=f"form {ref.key}")
+        self._under_way[ref.uid] = task
+        task.add_done_callback(lambda done: self._finish(ref.uid, done))
+        return task
 
     def forget(self, uid: Uid) -> None:
         """Something about the Job changed: the next pod is looked at afresh."""
