@@ -1,6 +1,9 @@
 import sys
 
-from demo_show.main import main
-
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        from demo_show.main import main
+
+        sys.exit(main())
+    except KeyboardInterrupt:  # while it was still loading
+        sys.exit(130)

@@ -28,8 +28,7 @@ _LOG_LINES = 10
 
 def main() -> int:
     arguments = _parser().parse_args()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))  # one way out, asyncio's included
+    _end_in_order_when_told_to()
     try:
         return _demo(arguments.name, keep=arguments.keep)
     except DemoError as error:
@@ -41,6 +40,13 @@ def main() -> int:
     except KeyboardInterrupt:
         print("hack/demo: interrupted; nothing was left behind.", file=sys.stderr)
         return 130
+
+
+def _end_in_order_when_told_to() -> None:
+    """One way out for all of them, which asyncio knows. A shell ignores SIGINT for what it starts in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -102,7 +108,7 @@ def _tell_outcome(show: Show, seconds: float) -> bool:
 
 def _tell_muster_log(venue: Venue) -> None:
     with contextlib.suppress(DemoError, OSError):
-        _say("The end of Muster's log:")
+        _say("Muster ended before the demo did. Its log:" if venue.muster_ended else "The end of Muster's log:")
         for line in venue.muster_log.read_text(errors="replace").splitlines()[-_LOG_LINES:]:
             _say(f"  {line}")
 

@@ -62,9 +62,11 @@ def not_one_pair(gang: JobFacts) -> str | None:
 
 
 def outside_its_group(gang: JobFacts) -> str | None:
+    if not gang.pods:
+        return f"{gang.name} has no Pod"
     groups = {group.name for group in gang.pod_groups}
     strangers = [pod.name for pod in gang.pods if pod.group not in groups]
-    return f"{_some(strangers)} of {gang.name} does not name its PodGroup" if strangers or not groups else None
+    return f"{_some(strangers)} of {gang.name} does not name its PodGroup" if strangers else None
 
 
 def started_too_soon(gang: JobFacts, room_at: float | None) -> str | None:
@@ -157,6 +159,4 @@ def revisions(things: list[Seen]) -> str:
 
 
 def _some(names: list[str]) -> str:
-    if not names:
-        return "Every Pod"
     return names[0] if len(names) == 1 else f"{names[0]} (and {len(names) - 1} more)"
