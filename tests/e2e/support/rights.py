@@ -1,6 +1,6 @@
 """Taking a right away from Muster's account, and giving it back."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import product
 
@@ -12,19 +12,23 @@ ROLE = "muster"
 
 
 @contextmanager
-def without_right(cluster: Cluster, verb: str, resource: str) -> Iterator[None]:
-    """Inside the block Muster may not do that, and the API server knows it."""
+def without_right(cluster: Cluster, verb: str, resource: str) -> Iterator[Callable[[], None]]:
+    """Inside the block Muster may not do that, and the API server knows it. Calling the value gives it back early."""
     api, muster = cluster.api, Api(cluster.muster_kubeconfig())
     role = api.get("clusterroles", ROLE)
     kept = [rule for rule in _single(role["rules"]) if (rule["verbs"], rule["resources"]) != ([verb], [resource])]
     assert len(kept) < len(_single(role["rules"])), f"nothing grants {verb} {resource}"
     api.patch("clusterroles", ROLE, {"rules": kept})
-    try:
-        eventually(lambda: not _may(muster, verb, resource), f"Muster may no longer {verb} {resource}")
-        yield
-    finally:
+
+    def restore() -> None:
         api.patch("clusterroles", ROLE, {"rules": role["rules"]})
         eventually(lambda: _may(muster, verb, resource), f"Muster may {verb} {resource} again")
+
+    try:
+        eventually(lambda: not _may(muster, verb, resource), f"Muster may no longer {verb} {resource}")
+        yield restore
+    finally:
+        restore()
 
 
 def _single(rules: list[Object]) -> list[Object]:

@@ -1,0 +1,78 @@
+"""Talking to Muster's own server, as the API server does: with the CA from the webhook configuration."""
+
+import base64
+import json
+import re
+import ssl
+import time
+import uuid
+import warnings
+from dataclasses import dataclass
+
+import urllib3
+
+from tests.e2e.support.api import Api, Object
+from tests.e2e.support.muster import Muster
+
+GATE = "mutatingwebhookconfigurations"
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    allowed: bool
+    message: str
+    patch: list[Object]
+    seconds: float
+
+
+def readyz(muster: Muster) -> tuple[int, str]:
+    """Without checking the certificate: before Muster is ready nobody knows its CA."""
+    found = re.findall(r"admission is served on (https://\S+)", muster.log())
+    assert found, "Muster does not say where it serves admission"
+    with urllib3.PoolManager(cert_reqs="CERT_NONE", retries=False) as pool, warnings.catch_warnings():
+        warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)
+        answer = pool.request("GET", f"{found[-1]}/readyz", timeout=5)
+    return answer.status, answer.data.decode().strip()
+
+
+def ask_gate(api: Api, pod: Object, namespace: str, timeout: str = "2s", dry_run: bool = False) -> Reviewed:
+    """The gate's answer on a pod, asked directly."""
+    (webhook,) = api.get(GATE, "muster-dev")["webhooks"]
+    request = {
+        "uid": str(uuid.uuid4()),
+        "operation": "CREATE",
+        "namespace": namespace,
+        "dryRun": dry_run,
+        "object": pod,
+    }
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    context = ssl.create_default_context(cadata=base64.b64decode(webhook["clientConfig"]["caBundle"]).decode())
+    with urllib3.PoolManager(ssl_context=context, retries=False) as pool:
+        began = time.monotonic()
+        url = f"{webhook['clientConfig']['url']}?timeout={timeout}"
+        answer = pool.request("POST", url, body=json.dumps(review), timeout=60)
+        seconds = time.monotonic() - began
+    assert answer.status == 200, answer.data
+    response = json.loads(answer.data)["response"]
+    assert response["uid"] == request["uid"]
+    patch = json.loads(base64.b64decode(response["patch"])) if "patch" in response else []
+    return Reviewed(response["allowed"], response.get("status", {}).get("message", ""), patch, seconds)
+
+
+def pod_of(job: Object) -> Object:
+    """The first pod of an Indexed Job, as the Job controller would create it."""
+    metadata = job["metadata"]
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": metadata["name"], "uid": metadata["uid"]}
+    labels = {
+        "batch.kubernetes.io/job-completion-index": "0",
+        "batch.kubernetes.io/controller-uid": metadata["uid"],
+        "batch.kubernetes.io/job-name": metadata["name"],
+    }
+    return {
+        "metadata": {
+            "name": f"{metadata['name']}-by-hand",
+            "labels": labels,
+            "ownerReferences": [{**owner, "controller": True}],
+        },
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "worker", "image": "worker"}]},
+    }
