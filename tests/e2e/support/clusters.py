@@ -2,7 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -61,6 +64,17 @@ class Cluster:
 
     def restart(self, *flags: str) -> None:
         hack_cluster("restart", "--name", self.name, *flags)
+
+    @contextmanager
+    def frozen(self, component: str) -> Iterator[None]:
+        """The component does nothing inside the block, and goes on after it as if no time had passed."""
+        report = json.loads(hack_cluster("status", "--name", self.name, "--json"))
+        pid = report["components"][component]["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
 
     def down(self) -> None:
         if self.name:

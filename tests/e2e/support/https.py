@@ -14,7 +14,7 @@ import urllib3
 from tests.e2e.support.api import Api, Object
 from tests.e2e.support.muster import Muster
 
-GATE = "mutatingwebhookconfigurations"
+GATE, GUARD = "mutatingwebhookconfigurations", "validatingwebhookconfigurations"
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,21 @@ def readyz(muster: Muster) -> tuple[int, str]:
 
 def ask_gate(api: Api, pod: Object, namespace: str, timeout: str = "2s", dry_run: bool = False) -> Reviewed:
     """The gate's answer on a pod, asked directly."""
-    (webhook,) = api.get(GATE, "muster-dev")["webhooks"]
-    request = {
-        "uid": str(uuid.uuid4()),
-        "operation": "CREATE",
-        "namespace": namespace,
-        "dryRun": dry_run,
-        "object": pod,
-    }
-    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    request = {"operation": "CREATE", "namespace": namespace, "dryRun": dry_run, "object": pod}
+    return _ask(api, GATE, request, timeout)
+
+
+def ask_guard(api: Api, job: Object, parallelism: int, timeout: str = "2s") -> Reviewed:
+    """The guard's answer on a change of the Job's parallelism, asked directly: no built-in plugin comes first."""
+    changed = {**job, "spec": {**job["spec"], "parallelism": parallelism}}
+    request = {"operation": "UPDATE", "namespace": job["metadata"]["namespace"], "object": changed, "oldObject": job}
+    return _ask(api, GUARD, request, timeout)
+
+
+def _ask(api: Api, configuration: str, request: Object, timeout: str) -> Reviewed:
+    (webhook,) = api.get(configuration, "muster-dev")["webhooks"]
+    uid = str(uuid.uuid4())
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": uid, **request}}
     context = ssl.create_default_context(cadata=base64.b64decode(webhook["clientConfig"]["caBundle"]).decode())
     with urllib3.PoolManager(ssl_context=context, retries=False) as pool:
         began = time.monotonic()
@@ -54,7 +60,7 @@ def ask_gate(api: Api, pod: Object, namespace: str, timeout: str = "2s", dry_run
         seconds = time.monotonic() - began
     assert answer.status == 200, answer.data
     response = json.loads(answer.data)["response"]
-    assert response["uid"] == request["uid"]
+    assert response["uid"] == uid
     patch = json.loads(base64.b64decode(response["patch"])) if "patch" in response else []
     return Reviewed(response["allowed"], response.get("status", {}).get("message", ""), patch, seconds)
 
