@@ -45,7 +45,8 @@ class Play:
     async def _a_gang_that_fits(self) -> None:
         self._open_act(
             "Act 1: a gang that fits",
-            "An ordinary Job of 8 pods. Muster makes its Workload and PodGroup; kube-scheduler starts all 8 at once.",
+            "An ordinary Job of 8 pods. Muster makes its Workload, then its PodGroup, before the first pod "
+            "(@: etcd's revision); kube-scheduler starts all 8 at once.",
         )
         submitted_at = time.monotonic()
         await self._submit(FITTING)
@@ -98,7 +99,7 @@ class Play:
     async def _jobs_are_deleted(self) -> None:
         self._open_act(
             "Act 4: the gangs' Jobs are deleted",
-            "One has finished, one runs. Their pods, PodGroups and Workloads go with them; nothing waits for Muster.",
+            "One has finished, one runs. Their pods, PodGroups and Workloads go with them; the plain Job stays.",
         )
         jobs = [*self._gangs(), self._of(PLAIN)]
         self._judge(Promise.UNTOUCHED, first_complaint(map(promises.changed_by_somebody, jobs)))
