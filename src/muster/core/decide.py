@@ -124,8 +124,9 @@ def _follow(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
 def _make_again(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
     """The living pods' group was deleted under them. Make it again under its name, if it was one of ours."""
     workloads = workloads_of(job, seen.workloads)
-    workload = workloads[0] if workloads else desired_workload(job, _free_workload_name(job, seen))
-    if len(workloads) > 1 or not _is_our_name(group, workload):
+    candidates = workloads or [desired_workload(job, _free_workload_name(job, seen))]
+    workload = next((each for each in candidates if _is_our_name(group, each)), None)
+    if workload is None:
         return _stay(group)
     if not workloads:
         return _create_workload(workload, group)

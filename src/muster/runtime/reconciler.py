@@ -31,8 +31,7 @@ class Reconciler:
         seen = self.cache.observe(key)
         decision = decide(seen, self.rules)
         if seen.job is not None and (decision.reason.told or not decision.settled):
-            if not decision.settled:
-                self.formation.forget(seen.job.uid)  # something is missing, whatever the last pod was told
+            self.formation.forget(seen.job.uid)  # something is missing or in the way, whatever the last pod was told
             return await self.formation.ensure(seen.job.ref)
         return decision
 

@@ -44,7 +44,7 @@ OF_OURS = members_of(GROUP_NAME)
         pytest.param(saw(a_job("test-job"), groups=[our_group()], pods=OF_OURS), id="the Job no longer qualifies"),
         pytest.param(saw(a_job("test-job"), pods=OF_OURS), id="no longer qualifies, and the group is gone"),
         pytest.param(saw(pods=OF_OURS, rejected="no"), id="the group is gone and cannot be made again"),
-        pytest.param(saw(workloads=[our_workload(), MINE], pods=OF_OURS), id="the group is gone, and whose is unclear"),
+        pytest.param(saw(workloads=[MINE], pods=OF_OURS), id="the group is gone, and its Workload is another's now"),
     ],
 )
 def test_new_pods_follow_the_group_of_the_living(seen: Observed) -> None:
@@ -60,6 +60,12 @@ def test_a_group_of_ours_that_living_pods_name_is_made_again() -> None:
     assert isinstance(decision.action, CreatePodGroup)
     assert decision.action.pod_group.metadata.name == GROUP_NAME
     assert decision.group == GROUP_NAME
+
+
+def test_also_beside_a_rival_workload_since_the_name_tells_whose_it_was() -> None:
+    decision = decide(saw(workloads=[MINE, our_workload()], pods=OF_OURS), RULES)
+    assert isinstance(decision.action, CreatePodGroup)
+    assert decision.action.pod_group.workload_name == WORKLOAD_NAME
 
 
 def test_under_the_very_name_that_the_pods_know_even_if_it_was_a_later_one() -> None:
