@@ -1,0 +1,18 @@
+"""What all sweeps need."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from muster.runtime import memory
+
+
+@pytest.fixture(autouse=True)
+def _quiet_and_clean() -> Iterator[None]:
+    """Thousands of runs warn of thousands of faults; and the runs borrow the clock of Muster's memory."""
+    clock = memory.time
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+    memory.time = clock

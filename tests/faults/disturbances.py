@@ -1,0 +1,110 @@
+"""What can become of one call, and what people can do right before it."""
+
+from collections.abc import Callable
+
+from muster.kube.errors import (
+    AlreadyExists,
+    Conflict,
+    Forbidden,
+    KubeError,
+    NotFound,
+    Rejected,
+    ServerFault,
+    Throttled,
+    Unreachable,
+)
+from tests.builders import a_workload
+from tests.fake_cluster import USER
+from tests.faults.scenarios import SECOND, gang
+from tests.faults.world import Call, Crash, Disturbance, Process, World
+
+
+def _answers(error: Callable[[], KubeError]) -> Disturbance:
+    async def disturb(world: World, process: Process, call: Call[object]) -> object:
+        raise error()
+
+    return disturb
+
+
+async def _answer_is_lost(world: World, process: Process, call: Call[object]) -> object:
+    await call()
+    raise Unreachable("the connection was reset after the server had done its part")
+
+
+async def _crash_before(world: World, process: Process, call: Call[object]) -> object:
+    process.end()
+    raise Crash
+
+
+async def _crash_after(world: World, process: Process, call: Call[object]) -> object:
+    await call()
+    process.end()
+    raise Crash
+
+
+REJECTED = "422"
+FAULTS: dict[str, Disturbance] = {
+    "403 no right": _answers(lambda: Forbidden('User "muster" cannot create resource "workloads"')),
+    "403 quota": _answers(lambda: Forbidden("exceeded quota")),
+    "404": _answers(lambda: NotFound("not found")),
+    "409 Conflict": _answers(lambda: Conflict("the object has been modified")),
+    "409 AlreadyExists": _answers(lambda: AlreadyExists("already exists")),
+    REJECTED: _answers(lambda: Rejected("spec: Invalid value")),
+    "429": _answers(lambda: Throttled("too many requests", 1.0)),
+    "500 or 503": _answers(lambda: ServerFault("etcd is away")),
+    "lost before": _answers(lambda: Unreachable("connection refused")),
+    "lost after": _answer_is_lost,
+    "crash before": _crash_before,
+    "crash after": _crash_after,
+}
+
+
+def _first(act: Callable[[World], None]) -> Disturbance:
+    async def disturb(world: World, process: Process, call: Call[object]) -> object:
+        act(world)
+        return await call()
+
+    return disturb
+
+
+def _delete_job(world: World) -> None:
+    if ("jobs", "default", "train") in world.cluster.objects:
+        world.cluster.remove("jobs", "default", "train", USER)
+
+
+def _recreate_job(world: World) -> None:
+    _delete_job(world)
+    world.cluster.apply(gang(SECOND))
+
+
+def _delete_all(plural: str, force: bool = False) -> Callable[[World], None]:
+    def act(world: World) -> None:
+        for thing in world.cluster.find(plural):
+            world.cluster.remove(plural, "default", thing["metadata"]["name"], USER, force=force)
+
+    return act
+
+
+def _toggle_suspend(world: World) -> None:
+    def suspend(value: bool) -> None:
+        if ("jobs", "default", "train") in world.cluster.objects:
+            world.cluster.update("jobs", "default", "train", lambda job: job["spec"].update(suspend=value), USER)
+
+    suspend(True)
+    world.later.append(lambda: suspend(False))
+
+
+def _rival(world: World) -> None:
+    if ("workloads", "default", "rival") not in world.cluster.objects:
+        world.cluster.apply(a_workload("rival").uid("rival-uid").describing(gang()))
+
+
+ACTORS: dict[str, Disturbance] = {
+    "the Job is deleted": _first(_delete_job),
+    "the Job is deleted and made again": _first(_recreate_job),
+    "Workloads are deleted": _first(_delete_all("workloads")),
+    "PodGroups are deleted": _first(_delete_all("podgroups")),
+    "PodGroups are deleted by force": _first(_delete_all("podgroups", force=True)),
+    "the Job is suspended and resumed": _first(_toggle_suspend),
+    "a rival Workload appears": _first(_rival),
+}

@@ -1,0 +1,79 @@
+"""The Job controller of the model: it makes pods one after the other, through the real pod gate."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from muster.admission.gate import PodGate
+from muster.admission.review import Review
+from muster.api.pod import COMPLETION_INDEX_LABEL, CONTROLLER_UID_LABEL
+from tests.builders import Object, a_review, copied
+from tests.fake_cluster import JOB_CONTROLLER, FakeCluster, controller_uid, is_live, patched
+
+PATIENCE_SECONDS = 60.0
+"""Long: a slow machine must not change the outcome. Deadlines have tests of their own."""
+
+
+@dataclass(slots=True)
+class JobController:
+    cluster: FakeCluster
+    gate: Callable[[], PodGate]
+    """Whichever replica answers now."""
+    refusals: list[str] = field(default_factory=list)
+    _made: int = 0
+
+    async def sync(self) -> None:
+        for job in [copied(job) for job in self.cluster.find("jobs")]:
+            if job["metadata"].get("deletionTimestamp") or (job.get("status") or {}).get("conditions"):
+                continue
+            if job["spec"].get("suspend"):
+                self._stop(job)
+            else:
+                await self._start(job)
+
+    def _stop(self, job: Object) -> None:
+        for pod in self._pods_of(job):
+            self.cluster.remove("pods", pod["metadata"]["namespace"], pod["metadata"]["name"], JOB_CONTROLLER)
+
+    async def _start(self, job: Object) -> None:
+        """Until the first refusal; the rest is tried again in the next sync."""
+        present = {pod["metadata"]["labels"][COMPLETION_INDEX_LABEL] for pod in self._pods_of(job)}
+        for index in range(job["spec"]["parallelism"]):
+            if str(index) not in present and not await self._create(self._pod(job, index)):
+                return
+
+    async def _create(self, pod: Object) -> bool:
+        namespace = pod["metadata"]["namespace"]
+        if "schedulingGroup" not in pod["spec"]:  # as the webhook's match condition says
+            review = Review.parse(a_review(pod, namespace=namespace))
+            verdict = await self.gate().review(review, PATIENCE_SECONDS)
+            if not verdict.allowed:
+                self.refusals.append(verdict.message)
+                return False
+            if verdict.join:
+                pod = patched(pod, verdict.join)
+        self.cluster.create("pods", namespace, pod, JOB_CONTROLLER)
+        return True
+
+    def _pods_of(self, job: Object) -> list[Object]:
+        uid = job["metadata"]["uid"]
+        return [pod for pod in self.cluster.find("pods") if controller_uid(pod) == uid and is_live(pod)]
+
+    def _pod(self, job: Object, index: int) -> Object:
+        metadata = job["metadata"]
+        self._made += 1
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "controller": True}
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": f"{metadata['name']}-{index}-{self._made}",
+                "namespace": metadata["namespace"],
+                "labels": {
+                    CONTROLLER_UID_LABEL: metadata["uid"],
+                    COMPLETION_INDEX_LABEL: str(index),
+                    "place": f"{metadata['namespace']}/{metadata['name']}/{index}",
+                },
+                "ownerReferences": [{**owner, "name": metadata["name"], "uid": metadata["uid"]}],
+            },
+            "spec": copied(job["spec"]["template"]["spec"]),
+        }

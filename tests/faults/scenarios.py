@@ -1,0 +1,98 @@
+"""The stories that are told again and again, each time with something else going wrong."""
+
+from muster.api.keys import Uid
+from muster.core.naming import pod_group_name, template_name, workload_name
+from tests.builders import JobBuilder, a_gang, a_job, a_pod, a_pod_group, a_workload
+from tests.fake_cluster import USER
+from tests.faults.world import Scenario, World
+
+FIRST, SECOND = "uid-first", "uid-second"
+
+
+def gang(uid: str = FIRST) -> JobBuilder:
+    return a_gang("train", pods=3).uid(uid)
+
+
+def _recreate(world: World) -> None:
+    if ("jobs", "default", "train") in world.cluster.objects:
+        world.cluster.remove("jobs", "default", "train", USER)
+    world.cluster.apply(gang(SECOND))
+
+
+def _resume(world: World) -> None:
+    if ("jobs", "default", "train") in world.cluster.objects:
+        world.cluster.update("jobs", "default", "train", lambda job: job["spec"].update(suspend=False), USER)
+
+
+def _restart(world: World) -> None:
+    for process in world.processes:
+        process.end()
+    world.processes = [type(process)(world) for process in world.processes]
+
+
+_NAME = workload_name("train", Uid(FIRST))
+_NEXT_NAME = workload_name("train", Uid(FIRST), collision=1)
+_GROUP_OF_NEXT = pod_group_name(_NEXT_NAME, template_name("train"))
+_EARLIER = gang("uid-earlier")
+_LEFTOVER = a_workload("leftover").uid("l").ours().describing(_EARLIER).controlled_by(_EARLIER)
+_OWN = a_workload("own").uid("own-uid").describing(gang()).gang(3)
+
+CONTROLLER_FIRST = Scenario("the controller comes first", (gang(),), pods_from_round=1)
+GATE_ONLY = Scenario("the gate is on its own", (gang(),), watching=False)
+RACE = Scenario("controller and gate race", (gang(),), racing=True)
+REPLICAS = Scenario("two replicas race", (gang(),), racing=True, replicas=2)
+RESTART = Scenario("a restart midway", (gang(),), pods_from_round=2, script={1: _restart})
+OWN_WORKLOAD = Scenario("a user's own Workload", (gang(), _OWN), racing=True, creates=1)
+OWN_PAIR = Scenario(
+    "a user's own pair",
+    (gang(), _OWN, a_pod_group("own-group").uid("g").made_from(_OWN)),
+    racing=True,
+    creates=0,
+)
+SQUATTED = Scenario(
+    "both names are squatted",
+    (gang(), a_workload(_NAME).uid("s1"), a_pod_group(_GROUP_OF_NEXT).uid("s2")),
+    racing=True,
+)
+RECREATED = Scenario(
+    "the Job is made again while the collector sleeps", (gang(),), creates=4, collector_lag=4, script={2: _recreate}
+)
+LEFTOVER = Scenario(
+    "an earlier Job left its pair behind",
+    (
+        _LEFTOVER,
+        gang(),
+        a_pod_group("leftover-group").uid("lg").ours().made_from(_LEFTOVER).controlled_by(_EARLIER),
+    ),
+    racing=True,
+    collector_lag=3,
+)
+RESUMED = Scenario("a suspended Job is resumed", (gang().suspended(),), script={2: _resume})
+PLAIN_PODS = Scenario(
+    "the Job had a plain pod when Muster came",
+    (gang(), a_pod("old").uid("p").of(gang())),
+    racing=True,
+    creates=0,
+)
+NEIGHBOURS = Scenario(
+    "a plain Job and another gang beside it",
+    (gang(), a_gang("other", pods=2).uid("o"), a_job("plain").uid("q").having(parallelism=2)),
+    racing=True,
+    creates=4,
+)
+
+ALL = (
+    CONTROLLER_FIRST,
+    GATE_ONLY,
+    RACE,
+    REPLICAS,
+    RESTART,
+    OWN_WORKLOAD,
+    OWN_PAIR,
+    SQUATTED,
+    RECREATED,
+    LEFTOVER,
+    RESUMED,
+    PLAIN_PODS,
+    NEIGHBOURS,
+)

@@ -1,0 +1,115 @@
+"""Is the sweep awake? Each bug that is planted here must be found by it."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from muster.admission import gate
+from muster.api.dialect import NATIVE
+from muster.core import decide, ownership
+from muster.core.admit import ALLOWED, Verdict, admit_pod
+from muster.core.decide import NO_PODS, Decision, Membership, Observed, Pods
+from muster.runtime import executor, observer
+from muster.runtime.observer import Observer
+from tests.faults.disturbances import ACTORS, FAULTS
+from tests.faults.scenarios import ALL
+from tests.faults.sweep import sweep_single
+
+Patch = pytest.MonkeyPatch
+
+
+def random_names(patch: Patch) -> None:
+    patch.setattr(decide, "workload_name", lambda job, uid, nth=0: f"{job}-{random.getrandbits(64):x}")
+
+
+def names_prove_ownership(patch: Patch) -> None:
+    for module in (ownership, executor):
+        patch.setattr(module, "is_leftover", lambda metadata, job: False)
+
+
+def pod_group_before_workload(patch: Patch) -> None:
+    original = decide._begin
+
+    def begin(job: object, seen: Observed) -> Decision:
+        decision = original(job, seen)  # type: ignore[arg-type]
+        if not isinstance(decision.action, decide.CreateWorkload):
+            return decision
+        group = decide.desired_pod_group(job, decision.action.workload, decision.group, NATIVE)  # type: ignore[arg-type]
+        return decide._create_pod_group(group)
+
+    patch.setattr(decide, "_begin", begin)
+
+
+def pods_are_not_looked_at(patch: Patch) -> None:
+    async def pods(self: Observer, ref: object) -> Pods:
+        return NO_PODS
+
+    patch.setattr(Observer, "pods", pods)
+    patch.setattr(Observer, "recent_pods", pods)
+
+
+def membership_is_not_sticky(patch: Patch) -> None:
+    patch.setattr(decide, "_follow", lambda group, job, seen, rules: decide._form(job, seen, rules))
+
+
+def the_gate_never_holds(patch: Patch) -> None:
+    def admit(decision: Decision) -> Verdict:
+        return ALLOWED if decision.membership is Membership.HOLD else admit_pod(decision)
+
+    patch.setattr(gate, "admit_pod", admit)
+
+
+def pods_before_their_pod_group(patch: Patch) -> None:
+    def create(workload: object, group: str) -> Decision:
+        return Decision(decide.Reason.GANG_FORMED, Membership.JOIN, group)
+
+    patch.setattr(decide, "_create_workload", create)
+
+
+def a_lost_pod_group_stays_lost(patch: Patch) -> None:
+    patch.setattr(decide, "_make_again", lambda group, job, seen, rules: decide._stay(group))
+
+
+def an_unfinished_pair_is_given_up(patch: Patch) -> None:
+    patch.setattr(decide, "_complete", lambda job, workload, seen, rules: decide._plain(decide.Reason.GANG_FORMED))
+
+
+def what_already_exists_is_not_looked_at(patch: Patch) -> None:
+    async def nothing(self: Observer, namespace: str, name: str) -> None:
+        return None
+
+    patch.setattr(observer.Observer, "workload", nothing)
+
+
+MUTANTS = (
+    random_names,
+    names_prove_ownership,
+    pod_group_before_workload,
+    pods_are_not_looked_at,
+    membership_is_not_sticky,
+    the_gate_never_holds,
+    pods_before_their_pod_group,
+    a_lost_pod_group_stays_lost,
+    an_unfinished_pair_is_given_up,
+    what_already_exists_is_not_looked_at,
+)
+
+
+async def killed() -> str:
+    """The first problem that the single sweep finds."""
+    for kinds in (ACTORS, FAULTS):
+        for scenario in ALL:
+            try:
+                problems = await sweep_single(scenario, kinds, enough=1)
+            except AssertionError as error:
+                return str(error)
+            if problems:
+                return problems[0]
+    return ""
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__.replace("_", " "))
+async def test_the_sweep_finds_a_planted_bug(mutant: Callable[[Patch], None], monkeypatch: Patch) -> None:
+    mutant(monkeypatch)
+    assert await killed()

@@ -1,0 +1,268 @@
+"""A cluster, Muster in it, and what goes wrong: a run is data, and the failing data is the bug report."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TypeVar
+
+from muster.admission.gate import PodGate
+from muster.api.dialect import NATIVE
+from muster.api.job import JobView
+from muster.api.keys import JobKey
+from muster.core.decide import Rules
+from muster.kube.client import Object
+from muster.kube.errors import KubeError, Terminating
+from muster.kube.resources import Resource
+from muster.runtime import memory
+from muster.runtime.cache import Cache
+from muster.runtime.checking import Resync
+from muster.runtime.events import Recorder
+from muster.runtime.executor import Executor
+from muster.runtime.formation import Formation, Unsettled
+from muster.runtime.health import Health
+from muster.runtime.observer import Observer
+from muster.runtime.queue import WorkQueue
+from muster.runtime.reconciler import Reconciler
+from muster.watching.handlers import Inbox
+from tests.builders import Builder
+from tests.fake_cluster import FakeClient, FakeCluster
+from tests.faults.job_controller import JobController
+from tests.oracles import Oracle
+
+Answer = TypeVar("Answer")
+Call = Callable[[], Awaitable[Answer]]
+MAX_ROUNDS = 25
+RESYNC_WHEN_QUIET_FOR = 2
+CAUGHT_UP_AFTER = 6
+"""Rounds after which a stale view has caught up, also where nothing new happens."""
+ROUND_SECONDS = 2.0
+"""What Muster remembers for some seconds it has forgotten after some rounds."""
+WATCHED = {"jobs", "workloads", "podgroups"}
+
+
+class Crash(BaseException):
+    """The process is gone. No handler of ours may see it."""
+
+
+class NeverSettled(AssertionError):
+    pass
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Objects at the start, and what people do in which round."""
+
+    name: str
+    start: tuple[Builder, ...]
+    watching: bool = True
+    """False: the streams are down, and the gate is on its own."""
+    racing: bool = False
+    """Controller and gate at the same time, instead of one after the other."""
+    replicas: int = 1
+    """With two, both work on every Job, and the gate is asked in turn."""
+    creates: int = 2
+    """Workloads and PodGroups that Muster makes in it."""
+    pods_from_round: int = 0
+    collector_lag: int = 0
+    script: Mapping[int, Callable[["World"], None]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Disturbance = Callable[["World", "Process", Call[object]], Awaitable[object]]
+
+
+class Process:
+    """One life of Muster: all that it keeps in memory, lost in a crash."""
+
+    def __init__(self, world: "World") -> None:
+        self.world, self.dead = world, False
+        client = DisturbedClient(FakeClient(world.cluster), self)
+        rules = Rules(NATIVE)
+        self.cache, self.queue = Cache(), WorkQueue[JobKey]()
+        observer = Observer(client, NATIVE, self.cache)
+        self.recorder = Recorder(FakeClient(world.cluster), "test")
+        formation = Formation(observer, Executor(observer), rules, self.recorder, Health())
+        self.gate = PodGate(formation)
+        self.reconciler = Reconciler(self.cache, self.queue, formation, rules)
+        self.resync = Resync(observer, self.queue, every_seconds=300)
+        self.inbox = Inbox(self.cache, self.queue, formation)
+        self.position = 0
+        self._posting = asyncio.create_task(self.recorder.run())
+
+    def end(self) -> None:
+        self.dead = True
+        self._posting.cancel()
+
+    async def watch(self, lag: int) -> None:
+        """List once, then show the cache what happened since, `lag` changes late."""
+        if not self.cache.trusted:
+            self.position = self.world.cluster.revision
+            await self.resync.once()
+            self.cache.trusted = True
+        upto = max(self.position, self.world.cluster.revision - lag)
+        for change in self.world.cluster.history[self.position : upto]:
+            if change.plural in WATCHED:
+                self._show(change.plural, change.object, change.verb == "DELETED")
+        self.position = upto
+
+    def _show(self, plural: str, raw: Object, deleted: bool) -> None:
+        if plural == "jobs":
+            self.inbox.job(JobView.parse(raw), deleted)
+        elif plural == "workloads":
+            self.inbox.workload(NATIVE.read_workload(raw), deleted)
+        else:
+            self.inbox.pod_group(NATIVE.read_pod_group(raw), deleted)
+
+    async def work(self, lag: int) -> bool:
+        """Look, then do everything that is queued once; False if something has to be tried again."""
+        await self.watch(lag)
+        return await self.work_off()
+
+    async def work_off(self) -> bool:
+        failed: list[JobKey] = []
+        while len(self.queue):
+            key = await self.queue.get()
+            try:
+                await self.reconciler.reconcile(key)
+            except Terminating:
+                pass
+            except (KubeError, Unsettled):
+                failed.append(key)
+            self.queue.done(key)
+        for key in failed:
+            self.queue.add(key)
+        return not failed
+
+
+class World:
+    def __init__(self, scenario: Scenario, plan: Mapping[int, Disturbance] | None = None, lag: int = 0) -> None:
+        self.scenario, self.plan, self.lag = scenario, dict(plan or {}), lag
+        self.cluster = FakeCluster(read_lag=lag)
+        self.oracle = Oracle(self.cluster)
+        self.calls = 0
+        self.now = 0.0
+        self.later: list[Callable[[], None]] = []
+        """What actors do at the start of the next round."""
+        for thing in scenario.start:
+            self.cluster.apply(thing)
+        self.processes = [Process(self) for _ in range(scenario.replicas)]
+        turns = count()
+        self.job_controller = JobController(
+            self.cluster, lambda: self.processes[next(turns) % len(self.processes)].gate
+        )
+
+    async def disturbed(self, process: Process, call: Call[Answer]) -> Answer:
+        if process.dead:
+            raise Crash
+        self.calls += 1
+        disturbance = self.plan.pop(self.calls, None)
+        return await (disturbance(self, process, call) if disturbance else call())  # type: ignore[return-value]
+
+    async def run(self) -> "World":
+        """Round after round, until a whole round changes nothing and nothing waits to be tried again."""
+        quiet = 0
+        memory.time = self  # type: ignore[assignment]  # its clock is ours, so that no run has to wait
+        for number in range(MAX_ROUNDS):
+            self.now += ROUND_SECONDS
+            before = self.cluster.revision
+            content = await self._round(number)
+            going_on = number <= max(self.scenario.script, default=0) or self.later
+            quiet = quiet + 1 if content and not going_on and self.cluster.revision == before else 0
+            if quiet or number == CAUGHT_UP_AFTER:
+                self.lag = self.cluster.read_lag = 0
+            if quiet == RESYNC_WHEN_QUIET_FOR:
+                quiet = quiet if await self._resync() else 0
+            if quiet > max(RESYNC_WHEN_QUIET_FOR + 1, self.scenario.collector_lag):
+                self._end()
+                return self
+        self._end()
+        raise NeverSettled(f"not settled after {MAX_ROUNDS} rounds: {set(self.job_controller.refusals)}")
+
+    def monotonic(self) -> float:
+        return self.now
+
+    async def _round(self, number: int) -> bool:
+        self.processes = [Process(self) if process.dead else process for process in self.processes]
+        if number in self.scenario.script:
+            self.scenario.script[number](self)
+        later, self.later = self.later, []
+        for act in later:
+            act()
+        refused = len(self.job_controller.refusals)
+        content = await self._controllers(number)
+        for process in self.processes:
+            if process.recorder._queue.qsize() and not process.dead:
+                await process.recorder.drain(1.0)
+        if number >= self.scenario.collector_lag:
+            self.cluster.collect_garbage()
+        return content and refused == len(self.job_controller.refusals)
+
+    async def _resync(self) -> bool:
+        """Muster's own list, which it makes every few minutes whether the streams are up or not."""
+        try:
+            for process in self.processes:
+                await process.resync.once()
+                if not await process.work_off():
+                    return False
+        except (KubeError, Crash):
+            return False
+        return True
+
+    async def _controllers(self, number: int) -> bool:
+        steps = [self._work()]
+        if number >= self.scenario.pods_from_round:
+            steps.append(self._make_pods())
+        if self.scenario.racing:
+            return all(await asyncio.gather(*steps))
+        return all([await step for step in steps])
+
+    async def _work(self) -> bool:
+        if not self.scenario.watching:
+            return True
+        return all(await asyncio.gather(*(self._work_in(process) for process in self.processes)))
+
+    async def _work_in(self, process: Process) -> bool:
+        try:
+            return await process.work(self.lag)
+        except (KubeError, Crash):
+            return False  # the first list failed, or the process did: again in the next round
+
+    async def _make_pods(self) -> bool:
+        try:
+            await self.job_controller.sync()
+        except Crash:
+            return False
+        return True
+
+    def _end(self) -> None:
+        for process in self.processes:
+            process.end()
+
+
+@dataclass(slots=True)
+class DisturbedClient:
+    """Every call of Muster passes here; the world decides what becomes of it."""
+
+    inner: FakeClient
+    process: Process
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Object:
+        return await self._call(lambda: self.inner.get(resource, namespace, name))
+
+    async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
+        return await self._call(lambda: self.inner.list(resource, namespace, params))
+
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        return await self._call(lambda: self.inner.create(resource, namespace, body))
+
+    async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        return await self._call(lambda: self.inner.replace(resource, namespace, name, body))
+
+    async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None:
+        await self._call(lambda: self.inner.delete(resource, namespace, name, preconditions))
+
+    async def _call(self, call: Call[Answer]) -> Answer:
+        return await self.process.world.disturbed(self.process, call)
