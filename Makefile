@@ -20,7 +20,7 @@ $(READY): pyproject.toml uv.lock hack/setup
 
 .PHONY: control-plane
 control-plane: $(READY) ## Build the local control plane (minutes the first time, then cached outside the clone)
-	@hack/cluster build
+	@hack/cluster build >/dev/null
 
 .PHONY: test
 test: $(READY) control-plane ## Everything, with smaller counts where an honest number takes too long
