@@ -41,12 +41,14 @@ def self_signed(host: str) -> ServingCertificate:
     authority = (
         _builder(authority_name, authority_name, authority_key.public_key())
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_only(key_cert_sign=True), critical=True)  # strict verifiers ask an authority for it
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(authority_key.public_key()), critical=False)
         .sign(authority_key, hashes.SHA256())
     )
     leaf = (
         _builder(name, authority_name, key.public_key())
         .add_extension(x509.SubjectAlternativeName([_alternative(host)]), critical=False)
+        .add_extension(_only(digital_signature=True), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), critical=False)
         .sign(authority_key, hashes.SHA256())
@@ -68,6 +70,20 @@ def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicK
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - CLOCK_SKEW)
         .not_valid_after(now + LIFETIME)
+    )
+
+
+def _only(key_cert_sign: bool = False, digital_signature: bool = False) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=digital_signature,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=key_cert_sign,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
     )
 
 
