@@ -76,10 +76,9 @@ class Muster:
         self._process.send_signal(signal.SIGKILL)
         self._process.wait(10)
 
-    def interrupt(self) -> None:
-        """SIGINT, as Ctrl-C does."""
+    def signal(self, number: signal.Signals) -> None:
         assert self._process is not None
-        self._process.send_signal(signal.SIGINT)
+        self._process.send_signal(number)
 
     @contextmanager
     def away(self, killed: bool = False) -> Iterator[None]:
