@@ -1,0 +1,192 @@
+"""The pod gate: which group a pod joins, whatever else exists in the namespace or happens in mid-run."""
+
+from functools import partial
+
+import pytest
+
+from muster.api.keys import Uid
+from muster.core.naming import pod_group_name, template_name, workload_name
+from tests.e2e.support.api import Api, ApiError, Object
+from tests.e2e.support.https import pod_of
+from tests.e2e.support.muster import Muster
+from tests.e2e.support.objects import (
+    all_pods,
+    events_on,
+    gang_job,
+    group_of,
+    is_bound,
+    is_running,
+    pods_of,
+    unfinished_pods,
+)
+from tests.e2e.support.pairs import BASIC, GANG_OF_4, delete_pod_group, pair_of, pod_group, workload
+from tests.e2e.support.waiting import always, eventually
+
+OWN_WORKLOADS = {
+    "a gang with its PodGroup": (GANG_OF_4, True),
+    "a gang without a PodGroup": (GANG_OF_4, False),
+    "a gang smaller than the Job": ({"gang": {"minCount": 2}}, False),
+    "Basic with its PodGroup": (BASIC, True),
+    "Basic without a PodGroup": (BASIC, False),
+}
+UNUSABLE_WORKLOADS = {
+    "two Workloads describe the Job": ([workload("one", "train"), workload("two", "train")], "AmbiguousWorkloads"),
+    "its Workload has two templates": ([workload("one", "train", templates=2)], "UnsupportedStructure"),
+}
+
+
+def test_a_job_whose_pods_are_plain_stays_plain(api: Api, muster: Muster, namespace: str) -> None:
+    with muster.away():
+        api.create("jobs", gang_job("train"), namespace)
+        eventually(lambda: all_pods(api, namespace, "train", 4, is_running), "four plain pods run")
+    eventually(lambda: stood_aside(api, namespace), "an event says that Muster stands aside")
+    assert [group_of(pod) for pod in replace_pods(api, namespace)] == [None, None]
+    always(lambda: len(stood_aside(api, namespace)) == 1, "there is one such event", 2)
+    assert "PlainPods" in stood_aside(api, namespace)[0]
+    assert (api.list("workloads", namespace), api.list("podgroups", namespace)) == ([], [])
+
+
+def test_a_pod_group_deleted_in_mid_run_is_made_again_under_its_name(api: Api, muster: Muster, namespace: str) -> None:
+    group = running_gang(api, namespace)
+    delete_pod_group(api, namespace, group["metadata"]["name"])
+    again = eventually(lambda: api.find("podgroups", group["metadata"]["name"], namespace), "it is made again")
+    assert again is not None
+    assert again["metadata"]["uid"] != group["metadata"]["uid"]
+    assert again["spec"] == group["spec"]
+    assert [group_of(pod) for pod in replace_pods(api, namespace)] == [group["metadata"]["name"]] * 2
+    eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "the replacements are bound")
+
+
+def test_pods_stay_together_when_a_second_workload_appears_in_mid_run(api: Api, muster: Muster, namespace: str) -> None:
+    group = running_gang(api, namespace)
+    api.create("workloads", workload("second", "train"), namespace)
+    assert [group_of(pod) for pod in replace_pods(api, namespace)] == [group["metadata"]["name"]] * 2
+    eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "the replacements are bound")
+    assert len(api.list("podgroups", namespace)) == 1
+
+
+def test_pods_stay_together_when_the_workload_is_deleted_in_mid_run(api: Api, muster: Muster, namespace: str) -> None:
+    group = running_gang(api, namespace)
+    api.delete("workloads", group["spec"]["podGroupTemplateRef"]["workload"]["workloadName"], namespace)
+    assert [group_of(pod) for pod in replace_pods(api, namespace)] == [group["metadata"]["name"]] * 2
+    eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "the replacements are bound")
+
+
+@pytest.mark.parametrize("kind", OWN_WORKLOADS)
+def test_a_users_own_workload_is_used_and_never_changed(api: Api, muster: Muster, namespace: str, kind: str) -> None:
+    policy, with_group = OWN_WORKLOADS[kind]
+    own = api.create("workloads", workload("mine", "train", policy), namespace)
+    if with_group:
+        mine = api.create("podgroups", pod_group("mine", "mine", policy), namespace)
+    api.create("jobs", gang_job("train"), namespace)
+    pods = eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "four pods are bound")
+    (group,) = api.list("podgroups", namespace)
+    assert {group_of(pod) for pod in pods} == {group["metadata"]["name"]}
+    assert group["spec"]["schedulingPolicy"] == policy
+    assert group["spec"]["podGroupTemplateRef"]["workload"]["workloadName"] == "mine"
+    if with_group:
+        assert (group["metadata"]["uid"], group["spec"]) == (mine["metadata"]["uid"], mine["spec"])
+        assert "ownerReferences" not in group["metadata"]
+    (kept,) = api.list("workloads", namespace)
+    assert kept["metadata"]["resourceVersion"] == own["metadata"]["resourceVersion"]
+
+
+@pytest.mark.parametrize("case", UNUSABLE_WORKLOADS)
+def test_a_job_runs_plain_and_one_event_says_why_when(api: Api, muster: Muster, namespace: str, case: str) -> None:
+    own, reason = UNUSABLE_WORKLOADS[case]
+    for body in own:
+        api.create("workloads", body, namespace)
+    api.create("jobs", gang_job("train"), namespace)
+    pods = eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "four pods are bound")
+    assert {group_of(pod) for pod in pods} == {None}
+    (sentence,) = eventually(lambda: stood_aside(api, namespace), "an event says why")
+    assert reason in sentence
+    always(lambda: len(stood_aside(api, namespace)) == 1, "there is one such event", 2)
+    assert api.list("podgroups", namespace) == []
+    assert len(api.list("workloads", namespace)) == len(own)
+
+
+@pytest.mark.parametrize("squatted", ["the Workload", "the PodGroup", "both"])
+def test_a_squatted_name_costs_an_event_and_the_next_name(
+    api: Api, muster: Muster, namespace: str, squatted: str
+) -> None:
+    made = api.create("jobs", gang_job("train", suspend=True), namespace)
+    name = workload_name("train", Uid(made["metadata"]["uid"]))
+    taken = []
+    if squatted != "the PodGroup":
+        taken.append(api.create("workloads", workload(name, "somebody-elses"), namespace))
+        name = workload_name("train", Uid(made["metadata"]["uid"]), 1)
+    if squatted != "the Workload":
+        taken.append(api.create("podgroups", pod_group(pod_group_name(name, template_name("train"))), namespace))
+    api.patch("jobs", "train", {"spec": {"suspend": False}}, namespace)
+    pods = eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "four pods are bound")
+    (own,), (group,) = pair_of(api, namespace, made)
+    assert own["metadata"]["name"] == name
+    assert {group_of(pod) for pod in pods} == {group["metadata"]["name"]}
+    assert own["metadata"]["name"] not in {thing["metadata"]["name"] for thing in taken}
+    assert group["metadata"]["name"] not in {thing["metadata"]["name"] for thing in taken}
+    expected = {thing["metadata"]["name"] for thing in taken}
+    eventually(partial(_all_told, api, namespace, expected), "an event for each taken name")
+
+
+def test_a_dry_run_for_a_running_gang_shows_its_group(api: Api, muster: Muster, namespace: str) -> None:
+    group = running_gang(api, namespace)
+    shown = api.create("pods", pod_of(api.get("jobs", "train", namespace)), namespace, dryRun="All")
+    assert group_of(shown) == group["metadata"]["name"]
+    assert len(pods_of(api, namespace, "train")) == 4
+
+
+def test_a_dry_run_for_a_suspended_job_is_refused_and_writes_nothing(api: Api, muster: Muster, namespace: str) -> None:
+    made = api.create("jobs", gang_job("train", suspend=True), namespace)
+    with pytest.raises(ApiError, match=r"muster: .*\[Suspended\]"):
+        api.create("pods", pod_of(made), namespace, dryRun="All")
+    always(lambda: pair_of(api, namespace, made) == ([], []), "no Workload and no PodGroup", 2)
+
+
+def test_a_pod_that_only_claims_to_be_a_jobs_does_not_unmake_the_gang(api: Api, muster: Muster, namespace: str) -> None:
+    """A label is no proof: a plain pod with the Job's labels and no owner would otherwise make the whole Job plain."""
+    made = api.create("jobs", gang_job("train", suspend=True), namespace)
+    impostor = pod_of(made)
+    del impostor["metadata"]["ownerReferences"]
+    impostor["metadata"]["name"] = "impostor"
+    api.create("pods", impostor, namespace)
+    api.patch("jobs", "train", {"spec": {"suspend": False}}, namespace)
+    eventually(lambda: pair_of(api, namespace, made)[1], "the gang is formed")
+    (group,) = pair_of(api, namespace, made)[1]
+    own = partial(_pods_with_owner, api, namespace)
+    eventually(lambda: len(own()) == 4, "four pods of its own")
+    assert {group_of(pod) for pod in own()} == {group["metadata"]["name"]}
+
+
+def running_gang(api: Api, namespace: str) -> Object:
+    """The PodGroup of the Job "train", whose four pods run."""
+    made = api.create("jobs", gang_job("train"), namespace)
+    eventually(lambda: all_pods(api, namespace, "train", 4, is_running), "four pods run")
+    (group,) = pair_of(api, namespace, made)[1]
+    return group
+
+
+def replace_pods(api: Api, namespace: str, count: int = 2) -> list[Object]:
+    """Delete pods of the Job "train"; those that the Job controller makes in their place, after its back-off of 10 s."""
+    before = {pod["metadata"]["uid"] for pod in pods_of(api, namespace, "train")}
+    for pod in unfinished_pods(api, namespace, "train")[:count]:
+        api.delete("pods", pod["metadata"]["name"], namespace)
+
+    def fresh() -> list[Object]:
+        made = [pod for pod in pods_of(api, namespace, "train") if pod["metadata"]["uid"] not in before]
+        return made if len(made) == count else []
+
+    return eventually(fresh, "pods in their place", 60)
+
+
+def stood_aside(api: Api, namespace: str) -> list[str]:
+    return [e["message"] for e in events_on(api, namespace, "train") if e["reason"] == "StandingAside"]
+
+
+def _all_told(api: Api, namespace: str, names: set[str]) -> bool:
+    told = [event["message"] for event in events_on(api, namespace, "train") if event["reason"] == "NameTaken"]
+    return len(told) == len(names) and all(any(message.startswith(f"{name} ") for message in told) for name in names)
+
+
+def _pods_with_owner(api: Api, namespace: str) -> list[Object]:
+    return [pod for pod in pods_of(api, namespace, "train") if pod["metadata"].get("ownerReferences")]
