@@ -1,0 +1,196 @@
+"""The real client against a real server on loopback that misbehaves."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from types import SimpleNamespace
+
+import pytest
+from aiohttp import web
+
+from muster.kube.credentials import Credentials
+from muster.kube.errors import AlreadyExists, KubeError, NotFound, RetryLater, ServerFault, Throttled, Unreachable
+from muster.kube.http import HttpClient
+from muster.kube.resources import JOBS, PODS, Resource
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Server:
+    """Answers with what the test says, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.handler: Handler = self.missing
+        self.asked: list[web.Request] = []
+        self.bodies: list[bytes] = []
+        self.port = 0
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        self.asked.append(request)
+        self.bodies.append(await request.read())
+        return await self.handler(request)
+
+    async def missing(self, request: web.Request) -> web.StreamResponse:
+        return web.json_response({"kind": "Status", "message": "not here"}, status=404)
+
+    def answers(self, **how: object) -> None:
+        async def handler(request: web.Request) -> web.StreamResponse:
+            return web.Response(**how)  # type: ignore[arg-type]
+
+        self.handler = handler
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    made = Server()
+    app = web.Application()
+    app.router.add_route("*", "/{tail:.*}", made.handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    made.port = runner.addresses[0][1]
+    yield made
+    await runner.cleanup()
+
+
+def credentials(port: int, token: str = "", path: str = "") -> Credentials:
+    configuration = SimpleNamespace(
+        host=f"http://127.0.0.1:{port}{path}",
+        ssl_ca_cert=None,
+        cert_file=None,
+        key_file=None,
+        verify_ssl=True,
+        auth_settings=lambda: {"BearerToken": {"value": f"Bearer {token}"}} if token else {},
+    )
+    return Credentials(configuration)
+
+
+@pytest.fixture
+async def client(server: Server) -> AsyncIterator[HttpClient]:
+    async with HttpClient(credentials(server.port)) as made:
+        yield made
+
+
+def reset(request: web.Request) -> None:
+    assert request.transport is not None
+    request.transport.abort()
+
+
+async def test_an_object_comes_back_as_it_is(server: Server, client: HttpClient) -> None:
+    server.answers(body=b'{"kind":"Job"}')
+    assert await client.get(JOBS, "team a", "x/y") == {"kind": "Job"}
+    assert server.asked[0].raw_path == "/apis/batch/v1/namespaces/team%20a/jobs/x%2Fy", "names cannot leave their place"
+
+
+async def test_what_is_sent(server: Server) -> None:
+    server.answers(body=b"{}")
+    async with HttpClient(credentials(server.port, token="secret", path="/k8s/cluster-1")) as client:
+        await client.create(PODS, "default", {"a": 1})
+        await client.list(PODS, params={"labelSelector": "a=b"})
+        await client.delete(PODS, "default", "p", {"uid": "u"})
+    create, listing, _ = server.asked
+    assert (create.method, create.path) == ("POST", "/k8s/cluster-1/api/v1/namespaces/default/pods")
+    assert create.headers["Authorization"] == "Bearer secret"
+    assert create.headers["User-Agent"].startswith("muster/")
+    assert server.bodies[0] == b'{"a":1}'
+    assert listing.query == {"labelSelector": "a=b"}
+    assert b'"preconditions":{"uid":"u"}' in server.bodies[2]
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "says"),
+    [
+        pytest.param({"status": 404, "body": b'{"message":"gone"}'}, NotFound, "gone", id="404"),
+        pytest.param({"status": 409, "body": b'{"reason":"AlreadyExists"}'}, AlreadyExists, "409", id="AlreadyExists"),
+        pytest.param({"status": 502, "text": "<html>Bad Gateway"}, ServerFault, "HTTP 502", id="an HTML page with 502"),
+        pytest.param({"status": 500, "body": b""}, ServerFault, "HTTP 500", id="an empty 500"),
+        pytest.param({"status": 500, "body": b"[1]"}, ServerFault, "HTTP 500", id="a list with 500"),
+        pytest.param({"text": "<html>log in here"}, ServerFault, "not JSON", id="an HTML page with 200"),
+        pytest.param({"body": b'{"kind":"Jo'}, ServerFault, "not JSON", id="JSON that was cut off"),
+        pytest.param({"body": b"[]"}, ServerFault, "not an object", id="a list with 200"),
+        pytest.param({"body": b"\xff\xfe"}, ServerFault, "not JSON", id="not even text"),
+        pytest.param({"status": 429, "body": b"{}"}, Throttled, "429", id="429"),
+    ],
+)
+async def test_bad_answers(
+    server: Server, client: HttpClient, how: dict[str, object], error: type[KubeError], says: str
+) -> None:
+    server.answers(**how)
+    with pytest.raises(error, match=says) as raised:
+        await client.get(JOBS, "default", "train")
+    assert type(raised.value) is error
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"), [("7", 7.0), ("0", 1.0), ("soon", 1.0), ("-3", 1.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 1.0)]
+)
+async def test_the_server_says_how_long_to_wait(
+    server: Server, client: HttpClient, header: str, seconds: float
+) -> None:
+    server.answers(status=429, headers={"Retry-After": header}, body=b"{}")
+    with pytest.raises(RetryLater) as raised:
+        await client.get(JOBS, "default", "train")
+    assert raised.value.after_seconds == seconds
+
+
+async def test_a_read_is_tried_once_more_when_its_connection_breaks(server: Server, client: HttpClient) -> None:
+    async def break_once(request: web.Request) -> web.StreamResponse:
+        if len(server.asked) == 1:
+            reset(request)
+        return web.json_response({"ok": True})
+
+    server.handler = break_once
+    assert await client.list(JOBS) == {"ok": True}
+
+
+async def test_a_create_is_never_repeated(server: Server, client: HttpClient) -> None:
+    """Whether it was applied is not known: that is for the next look to find out."""
+
+    async def break_always(request: web.Request) -> web.StreamResponse:
+        reset(request)
+        return web.Response()
+
+    server.handler = break_always
+    with pytest.raises(Unreachable, match="does not answer"):
+        await client.create(JOBS, "default", {})
+    assert len(server.asked) == 1
+    with pytest.raises(Unreachable, match="does not answer"):
+        await client.get(JOBS, "default", "x")
+    assert len(server.asked) <= 1 + 4, "a read is given up, too (aiohttp repeats what we repeat)"
+
+
+async def test_nobody_listens(unused_tcp_port: int) -> None:
+    async with HttpClient(credentials(unused_tcp_port)) as client:
+        with pytest.raises(Unreachable, match=f"127.0.0.1:{unused_tcp_port}"):
+            await client.get(JOBS, "default", "x")
+
+
+async def test_an_answer_that_breaks_off_is_no_answer(server: Server, client: HttpClient) -> None:
+    async def half(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Length": "1000"})
+        await response.prepare(request)
+        await response.write(b'{"kind":')
+        await asyncio.sleep(0)
+        reset(request)
+        return response
+
+    server.handler = half
+    with pytest.raises(Unreachable):
+        await client.get(JOBS, "default", "x")
+
+
+async def test_a_client_that_was_never_opened_is_a_bug_of_ours() -> None:
+    with pytest.raises(RuntimeError, match="not open"):
+        await HttpClient(credentials(1)).get(JOBS, "default", "x")
+
+
+@pytest.mark.parametrize(
+    ("resource", "namespace", "name", "path"),
+    [
+        (PODS, "", "", "/api/v1/pods"),
+        (JOBS, "a", "b", "/apis/batch/v1/namespaces/a/jobs/b"),
+        (JOBS, "../x", "b?c", "/apis/batch/v1/namespaces/..%2Fx/jobs/b%3Fc"),
+    ],
+)
+def test_where_things_are(resource: Resource, namespace: str, name: str, path: str) -> None:
+    assert resource.path(namespace, name) == path
