@@ -167,7 +167,7 @@ def running_gang(api: Api, namespace: str) -> Object:
 
 
 def replace_pods(api: Api, namespace: str, count: int = 2) -> list[Object]:
-    """Delete pods of the Job "train"; those that the Job controller makes in their place, after its back-off of 10 s."""
+    """Delete pods of the Job "train"; those made in their place, after a back-off of 10 s."""
     before = {pod["metadata"]["uid"] for pod in pods_of(api, namespace, "train")}
     for pod in unfinished_pods(api, namespace, "train")[:count]:
         api.delete("pods", pod["metadata"]["name"], namespace)
