@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -9,7 +10,7 @@ from tests.e2e.support.api import Api, Object, Recording
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.muster import Muster
 from tests.e2e.support.nodes import own_nodes
-from tests.e2e.support.objects import end_pod, gang_job, is_bound, is_complete, is_running, job, pods_of
+from tests.e2e.support.objects import all_pods, end_pod, gang_job, is_bound, is_complete, is_running, job, pods_of
 from tests.e2e.support.waiting import always, eventually
 
 NODES, NODE_CPUS = 2, 3
@@ -42,7 +43,7 @@ def test_gangs_that_fit_only_one_at_a_time_take_turns_and_none_is_ever_half_boun
             )
             end_gang(api, namespace, name)
         for name in GANGS:
-            eventually(lambda name=name: is_complete(api, namespace, name), f"{name} is complete")
+            eventually(partial(is_complete, api, namespace, name), f"{name} is complete")
         total = len(GANGS) * SIZE
         eventually(lambda: len(bound_in(pods)) == total, "the watch shows that every pod was bound")
     partly = {name: seconds_partly_bound(pods, name) for name in GANGS}
@@ -57,7 +58,7 @@ def test_a_gang_that_is_larger_than_the_cluster_stays_wholly_unbound_while_a_pla
         api.create("jobs", gang_job("huge", too_large, cpu="1", pod=place), namespace)
         eventually(lambda: len(pods_of(api, namespace, "huge")) == too_large, "every pod of the huge gang exists")
         api.create("jobs", job("small", cpu="1", pod=place, parallelism=2, completions=2), namespace)
-        eventually(lambda: running(api, namespace, "small") == 2, "the plain Job next to it runs", 60)
+        eventually(lambda: all_pods(api, namespace, "small", 2, is_running), "the plain Job next to it runs", 60)
         always(lambda: not bound_of(api, namespace, "huge"), "the huge gang is wholly unbound", 5)
         for pod in pods_of(api, namespace, "small"):
             end_pod(api, pod)
@@ -71,7 +72,7 @@ def whose_turn(api: Api, namespace: str, waiting: set[str]) -> str | None:
     bound = {name: len(bound_of(api, namespace, name)) for name in waiting}
     complete = [name for name, count in bound.items() if count == SIZE]
     assert len(complete) <= 1, f"more gangs than fit: {bound}"
-    return complete[0] if complete and running(api, namespace, complete[0]) == SIZE else None
+    return next((name for name in complete if all_pods(api, namespace, name, SIZE, is_running)), None)
 
 
 def any_bound(api: Api, namespace: str, names: set[str]) -> bool:
@@ -85,10 +86,6 @@ def end_gang(api: Api, namespace: str, name: str) -> None:
 
 def bound_of(api: Api, namespace: str, name: str) -> list[Object]:
     return [pod for pod in pods_of(api, namespace, name) if is_bound(pod)]
-
-
-def running(api: Api, namespace: str, name: str) -> int:
-    return sum(is_running(pod) for pod in pods_of(api, namespace, name))
 
 
 def bound_in(pods: Recording) -> dict[str, Object]:

@@ -5,12 +5,12 @@ import pytest
 from tests.e2e.support.api import Api, Object
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import controlled_by, gang_job, group_of, is_running, pods_of
+from tests.e2e.support.objects import gang_job, group_of, is_running, pods_of
+from tests.e2e.support.pairs import PROTECTION, assert_one_pair
 from tests.e2e.support.waiting import always, eventually
 
 SIZE = 4
 KINDS = ("jobs", "pods", "podgroups", "workloads")
-PROTECTION = "scheduling.k8s.io/podgroup-protection"
 
 
 @pytest.mark.parametrize("cascade", ["Background", "Foreground"])
@@ -70,7 +70,7 @@ def test_a_job_that_is_deleted_and_created_again_at_once_gets_a_pair_of_its_own(
     assert new["metadata"]["uid"] != old["metadata"]["uid"]
     eventually(lambda: not before & uids(api, namespace, *KINDS), "nothing of the old Job is left", 60)
     eventually(lambda: all_run(api, namespace, "train"), "the new Job's pods run", 60)
-    assert_one_pair(api, namespace, new)
+    assert_one_pair(api, namespace, new, SIZE)
 
 
 def test_deleting_a_namespace_with_gangs_in_it_completes(api: Api, muster: Muster, namespace: str) -> None:
@@ -97,15 +97,8 @@ def test_deletion_does_not_need_muster(api: Api, muster: Muster, namespace: str,
 def run_gang(api: Api, namespace: str, name: str) -> Object:
     made = api.create("jobs", gang_job(name, SIZE), namespace)
     eventually(lambda: all_run(api, namespace, name), f"all pods of {name} run")
-    assert_one_pair(api, namespace, made)
+    assert_one_pair(api, namespace, made, SIZE)
     return made
-
-
-def assert_one_pair(api: Api, namespace: str, job: Object) -> None:
-    name, uid = job["metadata"]["name"], job["metadata"]["uid"]
-    assert len(controlled_by(api.list("workloads", namespace), uid)) == 1
-    (group,) = controlled_by(api.list("podgroups", namespace), uid)
-    assert {group_of(pod) for pod in pods_of(api, namespace, name)} == {group["metadata"]["name"]}
 
 
 def all_run(api: Api, namespace: str, name: str) -> bool:

@@ -14,7 +14,8 @@ import pytest
 from tests.e2e.support.api import Api, Object
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.muster import Muster, gate_is_asked
-from tests.e2e.support.objects import gang_job, group_of, is_running, job, pods_of
+from tests.e2e.support.objects import all_pods, gang_job, group_of, is_running, job, pods_of
+from tests.e2e.support.pairs import assert_one_pair
 from tests.e2e.support.waiting import always, eventually
 
 NAME = "muster-dev"
@@ -75,7 +76,9 @@ def test_it_takes_its_webhooks_away_when_it_ends(api: Api, one: Muster, namespac
     assert time.monotonic() - asked < ENDING_SECONDS
     assert not registered(api)
     api.create("jobs", gang_job("after", SIZE), namespace)
-    eventually(lambda: running(api, namespace, "after") == SIZE, "a gang Job made after that runs, without a gang")
+    eventually(
+        lambda: all_pods(api, namespace, "after", SIZE, is_running), "a gang Job made after that runs, without a gang"
+    )
     assert {group_of(pod) for pod in pods_of(api, namespace, "after")} == {None}
 
 
@@ -87,17 +90,15 @@ def test_killed_it_leaves_its_webhooks_and_gangs_wait_until_the_next_start_takes
         one.kill()
         assert registered(api) == before
         assert set(before) == set(KINDS)
-        api.create("jobs", gang_job("gang", SIZE), namespace)
+        gang = api.create("jobs", gang_job("gang", SIZE), namespace)
         api.create("jobs", job("plain", parallelism=SIZE, completions=SIZE), namespace)
         api.create("pods", lone_pod("lone"), namespace)
-        eventually(lambda: running(api, namespace, "plain") == SIZE, "a Job that is not Indexed runs")
+        eventually(lambda: all_pods(api, namespace, "plain", SIZE, is_running), "a Job that is not Indexed runs")
         eventually(lambda: is_running(api.get("pods", "lone", namespace)), "a pod of no Job runs")
         always(lambda: not pods_of(api, namespace, "gang"), "the gang waits, without a pod", 3)
         with another:
-            eventually(lambda: running(api, namespace, "gang") == SIZE, "the gang that waited runs", 60)
-            groups = {group["metadata"]["name"] for group in api.list("podgroups", namespace)}
-            assert len(groups) == 1
-            assert {group_of(pod) for pod in pods_of(api, namespace, "gang")} == groups
+            eventually(lambda: all_pods(api, namespace, "gang", SIZE, is_running), "the gang that waited runs", 60)
+            assert_one_pair(api, namespace, gang, SIZE)
             taken_over = registered(api)
             assert set(taken_over) == set(KINDS)
             assert not set(before.values()) & set(taken_over.values())
@@ -166,7 +167,3 @@ def assert_serves_a_certificate_of_this_authority(hook: Object) -> None:
 
 def lone_pod(name: str) -> Object:
     return {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "c"}]}}
-
-
-def running(api: Api, namespace: str, name: str) -> int:
-    return sum(is_running(pod) for pod in pods_of(api, namespace, name))

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.e2e.support.audit import is_about, touches_jobs_or_pods
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.muster import Muster
 from tests.e2e.support.objects import (
+    all_pods,
     controlled_by,
     events_on,
     gang_job,
@@ -23,6 +25,7 @@ from tests.e2e.support.objects import (
     job,
     pods_of,
 )
+from tests.e2e.support.pairs import assert_one_pair, pair_of
 from tests.e2e.support.waiting import eventually
 
 SIZE = 3
@@ -114,7 +117,7 @@ def stand_aside_before_and_after_a_restart(scene: Scene, muster: Muster) -> None
     for manifest, _reason in STANDS_ASIDE.values():
         scene.api.create("jobs", manifest, scene.namespace)
         name = manifest["metadata"]["name"]
-        eventually(lambda name=name: scene.told(name, scene.namespace), f"the event on {name} is posted")
+        eventually(partial(scene.told, name, scene.namespace), f"the event on {name} is posted")
     with muster.away():
         scene.api.create("jobs", FINISHED.job, scene.namespace)
         eventually(lambda: is_complete(scene.api, scene.namespace, FINISHED.name), "the Job finishes without Muster")
@@ -152,7 +155,7 @@ def after_a_fence(scene: Scene) -> Iterator[Scene]:
     scene.api.create("jobs", gang_job("fence", SIZE), scene.namespace)
     eventually(lambda: len(scene.told("fence", scene.namespace)) == 2, "the gang that came last has its events")
     for bystander in BYSTANDERS.values():
-        eventually(lambda b=bystander: pods_are_there(scene, b), f"the pods of {bystander.name} run")
+        eventually(partial(pods_are_there, scene, bystander), f"the pods of {bystander.name} run")
     time.sleep(QUIET_SECONDS)
     try:
         yield scene
@@ -174,8 +177,7 @@ def test_it_runs_as_if_muster_were_not_there_and_costs_no_write(scene: Scene, wh
     made = scene.api.get("jobs", name, namespace)
     assert pods_are_there(scene, bystander)
     assert {group_of(pod) for pod in pods_of(scene.api, namespace, name)} <= {bystander.group}
-    for kind in ("workloads", "podgroups"):
-        assert not controlled_by(scene.api.list(kind, namespace), made["metadata"]["uid"]), kind
+    assert pair_of(scene.api, namespace, made) == ([], [])
     assert not scene.told(name, namespace)
     assert not [write for write in scene.writes() if is_about(write, namespace, name)]
 
@@ -184,25 +186,22 @@ def test_it_runs_as_if_muster_were_not_there_and_costs_no_write(scene: Scene, wh
 def test_it_stands_aside_with_one_warning(scene: Scene, why: str) -> None:
     manifest, reason = STANDS_ASIDE[why]
     name = manifest["metadata"]["name"]
-    uid = scene.api.get("jobs", name, scene.namespace)["metadata"]["uid"]
+    made = scene.api.get("jobs", name, scene.namespace)
     pods = pods_of(scene.api, scene.namespace, name)
     assert [group_of(pod) for pod in pods] == [None] * SIZE
     (event,) = scene.told(name, scene.namespace)
     assert (event["type"], event["reason"], event["count"]) == ("Warning", "StandingAside", 1)
     assert reason in event["message"]
-    for kind in ("workloads", "podgroups"):
-        assert not controlled_by(scene.api.list(kind, scene.namespace), uid), kind
+    assert pair_of(scene.api, scene.namespace, made) == ([], [])
 
 
 @pytest.mark.parametrize("cron_job", CRON_JOBS)
 def test_a_job_that_a_cron_job_made_gets_one_pair(scene: Scene, cron_job: str) -> None:
     owner = scene.api.get("cronjobs", cron_job, scene.namespace)["metadata"]["uid"]
     (made,) = controlled_by(scene.api.list("jobs", scene.namespace), owner)
-    name, uid = made["metadata"]["name"], made["metadata"]["uid"]
-    assert len(controlled_by(scene.api.list("workloads", scene.namespace), uid)) == 1
-    (group,) = controlled_by(scene.api.list("podgroups", scene.namespace), uid)
-    pods = pods_of(scene.api, scene.namespace, name)
-    assert [(group_of(pod), is_bound(pod)) for pod in pods] == [(group["metadata"]["name"], True)] * SIZE
+    name = made["metadata"]["name"]
+    eventually(lambda: all_pods(scene.api, scene.namespace, name, SIZE, is_bound), "all its pods are bound")
+    assert_one_pair(scene.api, scene.namespace, made, SIZE)
 
 
 def test_no_job_and_no_pod_was_ever_written_by_muster(scene: Scene) -> None:

@@ -102,7 +102,7 @@ def is_housekeeping(write: Object) -> bool:
     reference = write["objectRef"]
     if reference["resource"] == "leases":
         return bool(reference.get("namespace") == OWN_NAMESPACE)
-    return reference["resource"].endswith("webhookconfigurations") and reference.get("name") == OWN_WEBHOOKS
+    return bool(reference["resource"].endswith("webhookconfigurations") and reference.get("name") == OWN_WEBHOOKS)
 
 
 def assert_two_creates_per_job(writes: list[Object], namespace: str, count: int) -> None:

@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
 from tests.e2e.support.api import Api, Object
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import controlled_by, events_on, gang_job, group_of, is_bound, pods_of
+from tests.e2e.support.objects import all_pods, controlled_by, events_on, gang_job, is_bound, pods_of
+from tests.e2e.support.pairs import assert_one_pair
 from tests.e2e.support.proxy import Proxy, Trap
 from tests.e2e.support.waiting import eventually
 
@@ -78,8 +80,9 @@ def assert_whole_after_a_kill(scene: Scene, namespace: str, names: list[str], wr
     muster.wait_until_ready()
     for job in made:
         name = job["metadata"]["name"]
-        eventually(lambda name=name: all_bound(api, namespace, name), f"{name} is bound", BOUND_SECONDS)
-        assert_one_pair(api, namespace, job)
+        eventually(partial(all_pods, api, namespace, name, SIZE, is_bound), f"{name} is bound", BOUND_SECONDS)
+        assert_one_pair(api, namespace, job, SIZE)
+        assert_told_once(api, namespace, name)
 
 
 def is_write_for(names: set[str], plural: str, reason: str | None) -> Callable[[str, Object], bool]:
@@ -107,17 +110,7 @@ def assert_stopped_there(api: Api, namespace: str, job: Object, write: str, afte
         assert not pods_of(api, namespace, job["metadata"]["name"])
 
 
-def all_bound(api: Api, namespace: str, name: str) -> bool:
-    return sum(is_bound(pod) for pod in pods_of(api, namespace, name)) == SIZE
-
-
-def assert_one_pair(api: Api, namespace: str, job: Object) -> None:
-    name, uid = job["metadata"]["name"], job["metadata"]["uid"]
-    (workload,) = controlled_by(api.list("workloads", namespace), uid)
-    (group,) = controlled_by(api.list("podgroups", namespace), uid)
-    assert workload["spec"]["controllerRef"]["name"] == name
-    pods = pods_of(api, namespace, name)
-    assert [group_of(pod) for pod in pods] == [group["metadata"]["name"]] * SIZE
+def assert_told_once(api: Api, namespace: str, name: str) -> None:
     told = Counter(e["reason"] for e in events_on(api, namespace, name) if e["source"].get("component") == "muster")
     assert set(told) <= {"WorkloadCreated", "PodGroupCreated"}
     assert max(told.values(), default=1) == 1, f"told twice: {told}"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.e2e.support.api import Api, Object
-from tests.e2e.support.objects import controlled_by
+from tests.e2e.support.objects import controlled_by, group_of, pods_of
 
 SCHEDULING = "scheduling.k8s.io/v1alpha2"
 GANG_OF_4 = {"gang": {"minCount": 4}}
@@ -15,6 +15,15 @@ def pair_of(api: Api, namespace: str, job: Object) -> tuple[list[Object], list[O
     """The Workloads and the PodGroups that the Job controls."""
     uid = job["metadata"]["uid"]
     return controlled_by(api.list("workloads", namespace), uid), controlled_by(api.list("podgroups", namespace), uid)
+
+
+def assert_one_pair(api: Api, namespace: str, job: Object, size: int) -> None:
+    """One Workload that describes the Job, one PodGroup, and all the Job's pods in that."""
+    name = job["metadata"]["name"]
+    (workload,), (group,) = pair_of(api, namespace, job)
+    described = [w for w in api.list("workloads", namespace) if w["spec"]["controllerRef"]["name"] == name]
+    assert [w["metadata"]["uid"] for w in described] == [workload["metadata"]["uid"]]
+    assert [group_of(pod) for pod in pods_of(api, namespace, name)] == [group["metadata"]["name"]] * size
 
 
 def workload(name: str, job_name: str, policy: Object = GANG_OF_4, templates: int = 1) -> Object:

@@ -7,7 +7,7 @@ from typing import TypeVar
 Value = TypeVar("Value")
 
 
-def eventually(check: Callable[[], Value], what: str, seconds: float = 30, every: float = 0.1) -> Value:
+def eventually(check: Callable[[], Value | None], what: str, seconds: float = 30, every: float = 0.1) -> Value:
     """The first true answer. An AssertionError inside the check means not yet, and is shown at the end."""
     deadline = time.monotonic() + seconds
     last = ""
