@@ -1,0 +1,70 @@
+"""Is the API there, and may Muster use it: one sentence for the person who runs the cluster."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from muster.api.dialect import NATIVE
+from muster.kube.client import Object
+from muster.kube.errors import Forbidden, KubeError, NotFound, Unreachable
+from muster.kube.probing import find_missing_right, find_problem
+from muster.kube.resources import Resource
+from tests.fake_cluster import FakeClient, FakeCluster
+
+
+class Server(FakeClient):
+    """Refuses one resource, for reading, watching or creating."""
+
+    def __init__(self, plural: str = "", error: KubeError | None = None, watch_only: bool = False) -> None:
+        super().__init__(FakeCluster())
+        self.plural, self.error, self.watch_only = plural, error, watch_only
+
+    async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
+        watching = "watch" in (params or {})
+        if self.error and resource.plural == self.plural and (watching or not self.watch_only):
+            raise self.error
+        return {"items": []}
+
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        if isinstance(self.error, Unreachable):
+            raise self.error
+        asked = body["spec"]["resourceAttributes"]
+        assert asked["verb"] == "create"
+        return {"status": {"allowed": asked["resource"] != self.plural}}
+
+
+@pytest.mark.parametrize(
+    ("server", "says"),
+    [
+        pytest.param(Server(), "", id="all is well"),
+        pytest.param(Server("workloads", NotFound("x")), "--runtime-config=scheduling.k8s.io/v1alpha2=true", id="gate"),
+        pytest.param(Server("podgroups", NotFound("x")), "does not serve podgroups", id="PodGroups are not served"),
+        pytest.param(
+            Server("jobs", Forbidden("cannot list jobs")), "manifests/rbac.yaml grants: cannot list", id="403"
+        ),
+        pytest.param(Server("pods", Forbidden("cannot list pods")), "cannot list pods", id="pods are forbidden"),
+        pytest.param(
+            Server("jobs", Forbidden("cannot watch jobs"), watch_only=True), "cannot watch", id="may list, not watch"
+        ),
+        pytest.param(Server("jobs", Unreachable("does not answer")), "does not answer", id="nobody answers"),
+    ],
+)
+async def test_the_first_thing_in_the_way(server: Server, says: str) -> None:
+    problem = await find_problem(server, NATIVE)
+    assert (says in problem) if says else (problem == "")
+    assert "\n" not in problem
+
+
+@pytest.mark.parametrize(
+    ("server", "says"),
+    [
+        (Server(), ""),
+        (Server("workloads"), "it may not create workloads.scheduling.k8s.io"),
+        (Server("podgroups"), "it may not create podgroups.scheduling.k8s.io"),
+        (Server("events"), "it may not create events"),
+        (Server("", Unreachable("does not answer")), "does not answer"),
+    ],
+)
+async def test_a_right_that_is_missing(server: Server, says: str) -> None:
+    problem = await find_missing_right(server, NATIVE)
+    assert (says in problem) if says else (problem == "")

@@ -1,0 +1,36 @@
+"""Muster's parts, wired to a cluster in memory."""
+
+from dataclasses import dataclass
+
+from muster.api.dialect import NATIVE
+from muster.api.keys import JobKey
+from muster.core.decide import Rules
+from muster.kube.client import KubeClient
+from muster.runtime.cache import Cache
+from muster.runtime.checking import Resync
+from muster.runtime.events import Recorder
+from muster.runtime.executor import Executor
+from muster.runtime.formation import Formation
+from muster.runtime.health import Health
+from muster.runtime.observer import Observer
+from muster.runtime.queue import WorkQueue
+from muster.runtime.reconciler import Reconciler
+
+
+@dataclass
+class Parts:
+    cache: Cache
+    queue: WorkQueue[JobKey]
+    health: Health
+    observer: Observer
+    formation: Formation
+    reconciler: Reconciler
+    resync: Resync
+
+
+def build(client: KubeClient) -> Parts:
+    cache, queue, health, rules = Cache(), WorkQueue[JobKey](), Health(), Rules(NATIVE)
+    observer = Observer(client, NATIVE, cache)
+    formation = Formation(observer, Executor(observer), rules, Recorder(client, "test"), health)
+    reconciler = Reconciler(cache, queue, formation, rules)
+    return Parts(cache, queue, health, observer, formation, reconciler, Resync(observer, queue, 300))

@@ -1,0 +1,126 @@
+"""The cache shows the newest that arrived, in whichever order it came."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.api.keys import JobKey, Uid
+from muster.runtime.cache import Cache
+from tests.builders import a_gang, a_pod_group, a_workload
+
+JOB = a_gang("train").uid("now")
+KEY = JobKey("default", "train")
+
+
+def names(cache: Cache) -> tuple[list[str], list[str]]:
+    seen = cache.observe(KEY)
+    return [w.metadata.name for w in seen.workloads], [g.metadata.name for g in seen.pod_groups]
+
+
+def test_an_older_revision_never_replaces_a_newer_one() -> None:
+    cache = Cache()
+    assert cache.put_job(a_gang("train").version(10).view())
+    assert not cache.put_job(a_gang("train").suspended().version(9).view())
+    assert not cache.jobs[KEY].suspended
+    assert cache.put_job(a_gang("train").suspended().version(11).view())
+    assert cache.jobs[KEY].suspended
+
+
+def test_a_change_that_no_decision_looks_at_is_no_news() -> None:
+    cache = Cache()
+    cache.put_job(a_gang("train").version(1).view())
+    assert not cache.put_job(a_gang("train").version(2).with_status(active=3).view())
+    assert cache.jobs[KEY].resource_version == "2"
+
+
+def test_versions_are_numbers_not_texts() -> None:
+    cache = Cache()
+    cache.put_workload(a_workload("w").describing(JOB).version(9).read())
+    cache.put_workload(a_workload("w").describing(JOB).version(10).being_deleted().read())
+    assert cache.observe(KEY).workloads[0].metadata.deletion_timestamp is not None
+    cache.put_workload(a_workload("w").describing(JOB).version(9).read())
+    assert cache.observe(KEY).workloads[0].metadata.deletion_timestamp is not None
+
+
+def test_a_late_deletion_of_an_earlier_object_takes_nothing_away() -> None:
+    cache = Cache()
+    cache.put_job(a_gang("train").uid("new").view())
+    assert not cache.drop_job(KEY, Uid("old"))
+    assert KEY in cache.jobs
+    cache.put_workload(a_workload("w").uid("new").describing(JOB).read())
+    assert not cache.drop_workload(a_workload("w").uid("old").read().metadata)
+    assert names(cache)[0] == ["w"]
+    cache.put_pod_group(a_pod_group("g").uid("new").naming_workload("w").read())
+    assert not cache.drop_pod_group(a_pod_group("g").uid("old").read().metadata)
+    assert names(cache)[1] == ["g"]
+
+
+def test_a_job_s_groups_are_found_through_its_workload_and_through_their_owner() -> None:
+    cache = Cache()
+    cache.put_job(JOB.view())
+    cache.put_workload(a_workload("w").describing(JOB).read())
+    cache.put_pod_group(a_pod_group("through-workload").naming_workload("w").read())
+    cache.put_pod_group(a_pod_group("through-owner").naming_workload("gone").controlled_by(JOB).read())
+    cache.put_pod_group(a_pod_group("strangers").naming_workload("other").read())
+    assert names(cache) == (["w"], ["through-workload", "through-owner"])
+
+
+def test_what_refers_to_something_else_now_is_found_there() -> None:
+    cache = Cache()
+    cache.put_workload(a_workload("w").uid("1").describing(JOB).version(1).read())
+    cache.put_workload(a_workload("w").uid("2").describing(a_gang("other")).version(2).read())
+    assert names(cache)[0] == []
+    assert [w.metadata.name for w in cache.observe(JobKey("default", "other")).workloads] == ["w"]
+
+
+def test_a_dropped_object_leaves_nothing_behind() -> None:
+    cache = Cache()
+    workload, group = a_workload("w").describing(JOB).read(), a_pod_group("g").naming_workload("w").read()
+    cache.put_workload(workload)
+    cache.put_pod_group(group)
+    assert cache.drop_workload(workload.metadata)
+    assert cache.drop_pod_group(group.metadata)
+    assert not cache.drop_pod_group(group.metadata)
+    assert not cache._workloads.index
+    assert not cache._pod_groups.index
+
+
+def test_which_jobs_a_change_concerns() -> None:
+    cache = Cache()
+    cache.put_workload(a_workload("w").describing(JOB).read())
+    assert cache.jobs_of(a_workload("x").describing(a_gang("other")).read()) == {JobKey("default", "other")}
+    assert cache.jobs_of(a_pod_group("g").naming_workload("w").read()) == {KEY}
+    assert cache.jobs_of(a_pod_group("g").naming_workload("unknown").controlled_by(JOB).read()) == {KEY}
+    assert cache.jobs_of(a_pod_group("g").owned_by("apps/v1", "Deployment", "d", "u").read()) == set()
+
+
+def full_cache() -> Cache:
+    cache = Cache()
+    cache.put_job(a_gang("train").uid("now").version(5).view())
+    cache.put_workload(a_workload("w").uid("w1").describing(JOB).version(6).read())
+    cache.put_pod_group(a_pod_group("g").uid("g1").naming_workload("w").version(7).read())
+    return cache
+
+
+def test_what_a_full_list_does_not_show_is_gone() -> None:
+    cache = full_cache()
+    assert cache.forget_except({Uid("now")}, {Uid("w1")}, set(), ("9", "9", "9")) == {KEY}
+    assert names(cache) == (["w"], [])
+    assert cache.forget_except(set(), set(), set(), ("9", "9", "9")) == {KEY}
+    assert (cache.jobs, names(cache)) == ({}, ([], []))
+
+
+def test_what_is_younger_than_the_list_stays() -> None:
+    cache = full_cache()
+    assert cache.forget_except(set(), set(), set(), ("4", "5", "6")) == set()
+    assert KEY in cache.jobs
+    assert names(cache) == (["w"], ["g"])
+
+
+@given(st.permutations(list(range(1, 7))))
+def test_any_order_of_arrival_ends_in_the_newest(order: list[int]) -> None:
+    cache = Cache()
+    for version in order:
+        workload = a_workload("w").describing(JOB).version(version)
+        cache.put_workload((workload.being_deleted() if version == 6 else workload).read())
+    (found,) = cache.observe(KEY).workloads
+    assert found.metadata.resource_version == "6"

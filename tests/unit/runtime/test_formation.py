@@ -1,0 +1,217 @@
+"""Forming a gang: shared work, bounded work, and what is learnt from it."""
+
+import asyncio
+
+import pytest
+
+from muster.core.decide import Membership
+from muster.core.reasons import Reason
+from muster.kube.client import Object
+from muster.kube.errors import Forbidden, KubeError, NotFound, Rejected, ServerFault
+from muster.kube.resources import Resource
+from muster.runtime.formation import Unsettled
+from muster.runtime.health import API
+from tests.builders import a_gang, a_job, a_pod, a_workload
+from tests.fake_cluster import FakeClient, FakeCluster
+from tests.oracles import created_by_us
+from tests.unit.runtime.parts import Parts, build
+
+JOB = a_gang("train").uid("now")
+
+
+class SlowClient(FakeClient):
+    """Creates wait until they are let go, and may fail then."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        super().__init__(cluster)
+        self.go = asyncio.Event()
+        self.error: KubeError | None = None
+
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        await self.go.wait()
+        if self.error is not None and resource.plural != "events":
+            raise self.error
+        return await super().create(resource, namespace, body)
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    made = FakeCluster()
+    made.apply(JOB)
+    return made
+
+
+@pytest.fixture
+async def slow(cluster: FakeCluster) -> SlowClient:
+    return SlowClient(cluster)
+
+
+async def test_callers_of_one_job_share_the_work(cluster: FakeCluster, slow: SlowClient) -> None:
+    formation = build(slow).formation
+    callers = [asyncio.create_task(formation.ensure(JOB.ref)) for _ in range(5)]
+    await asyncio.sleep(0.01)
+    slow.go.set()
+    decisions = await asyncio.gather(*callers)
+    assert {decision.membership for decision in decisions} == {Membership.JOIN}
+    assert len({decision.group for decision in decisions}) == 1
+    assert sorted(created_by_us(cluster).values()) == [1, 1]
+
+
+async def test_one_caller_s_deadline_does_not_cut_off_the_others(cluster: FakeCluster, slow: SlowClient) -> None:
+    formation = build(slow).formation
+    patient = asyncio.create_task(formation.ensure(JOB.ref))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await formation.ensure(JOB.ref)
+    slow.go.set()
+    assert (await patient).membership is Membership.JOIN
+
+
+async def test_work_goes_on_when_all_callers_have_left(cluster: FakeCluster, slow: SlowClient) -> None:
+    formation = build(slow).formation
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await formation.ensure(JOB.ref)
+    slow.go.set()
+    await asyncio.sleep(0.01)
+    assert len(created_by_us(cluster)) == 2
+    assert not formation._under_way
+
+
+async def test_a_failure_reaches_every_caller_and_is_not_remembered(cluster: FakeCluster, slow: SlowClient) -> None:
+    formation = build(slow).formation
+    slow.error = ServerFault("away")
+    slow.go.set()
+    results = await asyncio.gather(*(formation.ensure(JOB.ref) for _ in range(2)), return_exceptions=True)
+    assert [type(result) for result in results] == [ServerFault, ServerFault]
+    slow.error = None
+    assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN
+
+
+async def test_a_preview_writes_nothing(cluster: FakeCluster) -> None:
+    before = cluster.revision
+    decision = await build(FakeClient(cluster)).formation.preview(JOB.ref)
+    assert decision.reason is Reason.WORKLOAD_MISSING
+    assert decision.group
+    assert cluster.revision == before
+
+
+async def test_a_preview_knows_what_another_replica_has_made(cluster: FakeCluster) -> None:
+    made = await build(FakeClient(cluster)).formation.ensure(JOB.ref)
+    other = build(FakeClient(cluster))
+    other.cache.trusted = True
+    assert (await other.formation.preview(JOB.ref)).group == made.group
+
+
+@pytest.mark.parametrize("read_again", [pytest.param(True, id="a gone Job"), pytest.param(False, id="another uid")])
+async def test_a_job_that_is_another_one_now_gets_nothing(cluster: FakeCluster, read_again: bool) -> None:
+    cluster.remove("jobs", "default", "train", "user")
+    if not read_again:
+        cluster.apply(a_gang("train").uid("later"))
+    decision = await build(FakeClient(cluster)).formation.ensure(JOB.ref)
+    assert (decision.reason, decision.membership) == (Reason.JOB_GONE, Membership.HOLD)
+    assert not created_by_us(cluster)
+
+
+async def test_a_missing_right_makes_muster_not_ready_and_a_refused_object_does_not(
+    cluster: FakeCluster, slow: SlowClient
+) -> None:
+    slow.go.set()
+    parts = build(slow)
+    slow.error = Forbidden("exceeded quota")
+    with pytest.raises(Forbidden):
+        await parts.formation.ensure(JOB.ref)
+    assert parts.health.is_well(API)
+    slow.error = Forbidden('User "m" cannot create resource "workloads"')
+    with pytest.raises(Forbidden):
+        await parts.formation.ensure(JOB.ref)
+    assert not parts.health.is_well(API)
+
+
+async def test_what_is_rejected_for_good_is_tried_once(cluster: FakeCluster, slow: SlowClient) -> None:
+    slow.go.set()
+    slow.error = Rejected("spec: Invalid value")
+    formation = build(slow).formation
+    first = await formation.ensure(JOB.ref)
+    assert (first.reason, first.membership, first.detail) == (Reason.REJECTED, Membership.PLAIN, "spec: Invalid value")
+    slow.error = None
+    formation.forget(JOB.ref.uid)
+    assert (await formation.ensure(JOB.ref)).reason is Reason.REJECTED
+    assert not created_by_us(cluster)
+
+
+async def test_a_squatter_on_every_name_does_not_keep_us_for_ever(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("muster.core.decide.workload_name", lambda job, uid, nth=0: f"squatted-{nth}")
+    for nth in range(60):
+        cluster.apply(a_workload(f"squatted-{nth}"))
+    formation = build(FakeClient(cluster)).formation
+    with pytest.raises(Unsettled, match="could not be formed in 24 steps"):
+        await formation.ensure(JOB.ref)
+    with pytest.raises(Unsettled):
+        await formation.ensure(JOB.ref)
+    assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN, (
+        "what was taken is remembered, so it gets on"
+    )
+
+
+async def test_a_verdict_holds_until_something_changes(cluster: FakeCluster) -> None:
+    formation = build(FakeClient(cluster)).formation
+    group = (await formation.ensure(JOB.ref)).group
+    cluster.remove("podgroups", "default", group, "user")
+    assert (await formation.ensure(JOB.ref)).group == group
+    assert not cluster.find("podgroups")
+    formation.forget(JOB.ref.uid)
+    assert (await formation.ensure(JOB.ref)).group == group
+    assert cluster.find("podgroups")
+
+
+async def test_a_verdict_yields_to_living_pods_that_say_otherwise(cluster: FakeCluster) -> None:
+    formation = build(FakeClient(cluster)).formation
+    assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN
+    cluster.apply(a_pod("plain").of(JOB))
+    assert (await formation.ensure(JOB.ref)).membership is Membership.PLAIN
+
+
+async def reconciled(parts: Parts) -> None:
+    parts.cache.trusted = True
+    await parts.resync.once()
+    while len(parts.queue):
+        key = await parts.queue.get()
+        await parts.reconciler._reconcile_or_retry(key)
+        parts.queue.done(key)
+
+
+async def test_the_controller_forms_the_gang_and_then_rests(cluster: FakeCluster) -> None:
+    parts = build(FakeClient(cluster))
+    await reconciled(parts)
+    assert len(created_by_us(cluster)) == 2
+    before = cluster.revision
+    assert await parts.resync.once() == 0
+    assert (await parts.reconciler.reconcile(JOB.ref.key)).reason is Reason.GANG_FORMED
+    assert cluster.revision == before
+
+
+async def test_a_plain_job_costs_no_request(cluster: FakeCluster) -> None:
+    class Closed(FakeClient):
+        async def list(self, *args: object, **kwargs: object) -> Object:
+            raise AssertionError("nobody should ask")
+
+    parts = build(Closed(cluster))
+    parts.cache.put_job(a_job("plain").view())
+    assert (await parts.reconciler.reconcile(a_job("plain").ref.key)).reason is Reason.NOT_INDEXED
+
+
+async def test_one_job_s_error_is_its_own(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = build(FakeClient(cluster))
+    retried: list[object] = []
+    monkeypatch.setattr(parts.queue, "retry", lambda key, seconds=0.0: retried.append((key.name, seconds)))
+    for error, expected in ((NotFound("x"), 0.0), (ServerFault("x", 7.0), 7.0), (ZeroDivisionError("bug"), 0.0)):
+
+        async def fail(key: object, error: Exception = error) -> object:
+            raise error
+
+        monkeypatch.setattr(type(parts.reconciler), "reconcile", lambda self, key, fail=fail: fail(key))
+        await parts.reconciler._reconcile_or_retry(JOB.ref.key)
+        assert retried.pop() == ("train", expected)
