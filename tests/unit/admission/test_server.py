@@ -1,0 +1,250 @@
+"""The admission server over HTTP: every request gets an answer, in time, and a dry run writes nothing."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Mapping
+
+import orjson
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from muster.admission.gate import PATIENCE, PodGate
+from muster.admission.guard import ParallelismGuard
+from muster.admission.server import MAX_BODY_BYTES, AdmissionServer, time_to_answer
+from muster.api.dialect import NATIVE
+from muster.core.decide import Rules
+from muster.kube.client import Object
+from muster.kube.errors import Unreachable
+from muster.kube.resources import Resource
+from muster.runtime.health import API
+from tests.builders import JobBuilder, a_gang, a_job, a_pod, a_pod_group, a_review
+from tests.fake_cluster import FakeClient, FakeCluster
+from tests.oracles import created_by_us
+from tests.unit.runtime.parts import Parts, build
+
+JOB = a_gang("train").uid("now")
+Http = TestClient  # type: ignore[type-arg]
+
+
+class Unsteady(FakeClient):
+    """Fails or hangs when told to."""
+
+    error: Exception | None = None
+    hangs = False
+
+    async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
+        if self.hangs:
+            await asyncio.sleep(60)
+        if self.error:
+            raise self.error
+        return await super().list(resource, namespace, params)
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    made = FakeCluster()
+    made.apply(JOB)
+    return made
+
+
+@pytest.fixture
+def client(cluster: FakeCluster) -> Unsteady:
+    return Unsteady(cluster)
+
+
+@pytest.fixture
+async def parts(client: Unsteady) -> Parts:
+    return build(client)
+
+
+@pytest.fixture
+async def http(parts: Parts) -> AsyncIterator[Http]:
+    guard = ParallelismGuard(parts.observer, Rules(NATIVE))
+    server = AdmissionServer(PodGate(parts.formation), guard, NATIVE, parts.health)
+    async with TestClient(TestServer(server.application())) as made:
+        yield made
+
+
+async def asked(http: Http, path: str, review: Object, allowing: str = "2s") -> Object:
+    answer = await http.post(f"{path}?timeout={allowing}", json=review)
+    assert answer.status == 200
+    body = await answer.json()
+    assert (body["kind"], body["response"]["uid"]) == ("AdmissionReview", "review-1")
+    return body["response"]  # type: ignore[no-any-return]
+
+
+def patch_of(response: Object) -> object:
+    return orjson.loads(base64.b64decode(response["patch"])) if "patch" in response else None
+
+
+def pod_of(job: JobBuilder = JOB) -> Object:
+    return a_pod().of(job).build()
+
+
+async def test_a_member_is_patched_into_its_group(http: Http, cluster: FakeCluster) -> None:
+    response = await asked(http, "/pod-gate", a_review(pod_of()))
+    (group,) = cluster.find("podgroups")
+    assert response["allowed"] is True
+    assert response["patchType"] == "JSONPatch"
+    assert patch_of(response) == [
+        {"op": "add", "path": "/spec/schedulingGroup", "value": {"podGroupName": group["metadata"]["name"]}}
+    ]
+
+
+async def test_the_namespace_of_the_request_counts(http: Http, cluster: FakeCluster) -> None:
+    """In admission the pod's own metadata may not have one yet."""
+    pod = pod_of()
+    del pod["metadata"]["namespace"]
+    assert patch_of(await asked(http, "/pod-gate", a_review(pod)))
+
+
+async def test_a_dry_run_shows_the_patch_and_writes_nothing(http: Http, cluster: FakeCluster) -> None:
+    before = cluster.revision
+    response = await asked(http, "/pod-gate", a_review(pod_of(), dry=True))
+    assert patch_of(response)
+    assert cluster.revision == before
+
+
+@pytest.mark.parametrize(
+    "review",
+    [
+        pytest.param(a_review(a_pod().build()), id="nobody's pod"),
+        pytest.param(a_review(a_pod().of(JOB).in_group("mine").build()), id="a pod with a group"),
+        pytest.param(a_review(pod_of(), operation="UPDATE"), id="not a CREATE"),
+        pytest.param(a_review({"metadata": {"ownerReferences": "x"}}), id="a pod that cannot be read"),
+        pytest.param(a_review({}), id="no pod at all"),
+    ],
+)
+async def test_what_passes_untouched(http: Http, cluster: FakeCluster, review: Object) -> None:
+    response = await asked(http, "/pod-gate", review)
+    assert (response["allowed"], patch_of(response)) == (True, None)
+    assert not created_by_us(cluster)
+
+
+async def test_a_plain_job_s_pod_passes_untouched(http: Http, cluster: FakeCluster) -> None:
+    plain = a_job("plain")
+    cluster.apply(plain)
+    response = await asked(http, "/pod-gate", a_review(pod_of(plain)))
+    assert (response["allowed"], patch_of(response)) == (True, None)
+
+
+async def test_while_the_api_server_is_away_the_pod_waits(http: Http, client: Unsteady) -> None:
+    client.error = Unreachable("does not answer")
+    response = await asked(http, "/pod-gate", a_review(pod_of()))
+    assert response["allowed"] is False
+    assert response["status"]["code"] == 503
+    assert response["status"]["message"] == (
+        "muster: the gang of Job 'train' could not be formed yet: does not answer; the Job controller tries again"
+    )
+
+
+async def test_the_answer_comes_before_the_caller_gives_up(http: Http, client: Unsteady) -> None:
+    client.hangs = True
+    started = asyncio.get_running_loop().time()
+    response = await asked(http, "/pod-gate", a_review(pod_of()), allowing="250ms")
+    assert asyncio.get_running_loop().time() - started < 0.5
+    assert response["allowed"] is False
+    assert "within 0.2 s" in response["status"]["message"]
+
+
+async def test_a_bug_of_ours_holds_a_job_up_for_a_while_and_not_for_ever(http: Http, client: Unsteady) -> None:
+    client.error = ZeroDivisionError("bug")
+    answers = [(await asked(http, "/pod-gate", a_review(pod_of())))["allowed"] for _ in range(PATIENCE + 1)]
+    assert answers == [False] * (PATIENCE - 1) + [True] * 2
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        pytest.param("/nowhere", b"{}", 404, id="an unknown path"),
+        pytest.param("/pod-gate", b"", 400, id="nothing"),
+        pytest.param("/pod-gate", b"{", 400, id="broken JSON"),
+        pytest.param("/pod-gate", b"[]", 400, id="a list"),
+        pytest.param("/pod-gate", b'{"request":{}}', 400, id="no uid"),
+        pytest.param("/pod-gate", b'{"request":7}', 400, id="a number for a request"),
+        pytest.param("/parallelism-guard", b'"x"', 400, id="a text"),
+        pytest.param("/pod-gate", b"[" * 100_000, 400, id="very deep"),
+        pytest.param("/pod-gate", b" " * (MAX_BODY_BYTES + 1), 413, id="too large"),
+    ],
+)
+async def test_what_is_no_review(http: Http, path: str, body: bytes, status: int) -> None:
+    answer = await http.post(path, data=body)
+    assert answer.status == status
+    assert "Traceback" not in await answer.text()
+    assert (await http.get("/livez")).status == 200
+
+
+async def test_a_get_is_not_a_review(http: Http) -> None:
+    assert (await http.get("/pod-gate")).status == 405
+
+
+async def test_readiness_says_why_not(http: Http, parts: Parts) -> None:
+    parts.health.problem(API, "the API server is gone")
+    answer = await http.get("/readyz")
+    assert (answer.status, await answer.text()) == (503, "not ready: the API server is gone\n")
+    parts.health.well(API)
+    assert (await http.get("/readyz")).status == 200
+
+
+def resized(pods: int, job: JobBuilder = JOB) -> Object:
+    changed = job.build()
+    changed["spec"].update(parallelism=pods, completions=pods)
+    return a_review(changed, old=job.build(), operation="UPDATE")
+
+
+async def test_a_gang_s_parallelism_is_refused_by_name(http: Http, cluster: FakeCluster) -> None:
+    await asked(http, "/pod-gate", a_review(pod_of()))
+    response = await asked(http, "/parallelism-guard", resized(2))
+    (group,) = cluster.find("podgroups")
+    assert (response["allowed"], response["status"]["code"]) == (False, 403)
+    assert group["metadata"]["name"] in response["status"]["message"]
+
+
+async def test_a_preset_gang_is_looked_up(http: Http, cluster: FakeCluster) -> None:
+    preset = a_gang("preset").with_pods(schedulingGroup={"podGroupName": "theirs"})
+    cluster.apply(preset)
+    assert (await asked(http, "/parallelism-guard", resized(2, preset)))["allowed"] is True
+    cluster.apply(a_pod_group("theirs"))
+    assert (await asked(http, "/parallelism-guard", resized(2, preset)))["allowed"] is False
+
+
+@pytest.mark.parametrize(
+    "review",
+    [
+        pytest.param(resized(4), id="parallelism unchanged"),
+        pytest.param({**resized(2), "request": {**resized(2)["request"], "operation": "DELETE"}}, id="not an UPDATE"),
+        pytest.param(a_review({"spec": []}, old={}, operation="UPDATE"), id="a Job that cannot be read"),
+    ],
+)
+async def test_what_the_guard_lets_pass(http: Http, review: Object) -> None:
+    assert (await asked(http, "/parallelism-guard", review))["allowed"] is True
+
+
+async def test_the_guard_that_cannot_look_says_try_again(http: Http, client: Unsteady) -> None:
+    client.error = Unreachable("does not answer")
+    response = await asked(http, "/parallelism-guard", resized(2))
+    assert response["allowed"] is False
+    assert "try again: does not answer" in response["status"]["message"]
+    client.error, client.hangs = None, True
+    response = await asked(http, "/parallelism-guard", resized(2), allowing="100ms")
+    assert "the API server is slow" in response["status"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("timeout", "seconds"),
+    [
+        ("10s", 8.0),
+        ("2s", 1.6),
+        ("1m30s", 72.0),
+        ("500ms", 0.4),
+        ("1.5s", 1.2),
+        ("", 8.0),
+        ("soon", 8.0),
+        ("2", 8.0),
+        ("2s!", 8.0),
+        ("-2s", 8.0),
+        ("1h", 8.0),
+    ],
+)
+def test_four_fifths_of_the_caller_s_own_timeout(timeout: str, seconds: float) -> None:
+    assert time_to_answer(timeout) == pytest.approx(seconds)
