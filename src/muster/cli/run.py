@@ -175,3 +175,12 @@ def _log_to_stderr(level: int) -> None:
     logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
     logging.getLogger("kopf._core.reactor.running").setLevel(logging.ERROR)  # signals are ours, and it warns of that
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_in_one_line)
+
+
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """kopf's end is no surprise: it is told with its reason and started again. Its traces would only look like one."""
+    if record.name.startswith("kopf"):
+        record.exc_info = None
+    return True

@@ -102,11 +102,17 @@ class _Life:
 
 
 async def _watch(registry: kopf.OperatorRegistry, life: _Life) -> None:
-    await kopf.operator(
-        registry=registry,
-        settings=operator_settings(),
-        standalone=True,
-        clusterwide=True,
-        ready_flag=life.started,
-        stop_flag=life.stop,
-    )
+    # kopf logs what ends a stream, and does not collect it where another stream's end came first.
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: logger.debug("in kopf: %s", told["message"]))
+    try:
+        await kopf.operator(
+            registry=registry,
+            settings=operator_settings(),
+            standalone=True,
+            clusterwide=True,
+            ready_flag=life.started,
+            stop_flag=life.stop,
+        )
+    finally:
+        # A thread of this loop's executor waits for the flag, and the loop does not close before that thread ends.
+        life.stop.set()
