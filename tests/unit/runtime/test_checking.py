@@ -1,0 +1,132 @@
+"""The loops that trust nobody, and the look at pods that trusts no label."""
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+
+from muster.api.keys import JobKey
+from muster.core.decide import NO_PODS, Pods
+from muster.kube import client as paging
+from muster.kube.client import Object
+from muster.kube.errors import KubeError, ServerFault
+from muster.kube.resources import Resource
+from muster.runtime import checking
+from muster.runtime.checking import keep_probing
+from muster.runtime.health import API
+from tests.builders import a_gang, a_pod, a_workload
+from tests.fake_cluster import FakeClient, FakeCluster
+from tests.unit.runtime.parts import build
+
+JOB = a_gang("train").uid("now")
+
+
+class Moody(FakeClient):
+    """Lists fail while there is an error."""
+
+    error: KubeError | None = None
+
+    async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
+        if self.error:
+            raise self.error
+        return await super().list(resource, namespace, params)
+
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        return {"status": {"allowed": True}}
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    made = FakeCluster()
+    made.apply(JOB)
+    return made
+
+
+async def test_a_resync_reads_every_page_and_passes_over_what_cannot_be_read(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "PAGE_SIZE", "2")
+    for number in range(4):
+        cluster.apply(a_gang(f"job-{number}"))
+    broken = a_gang("aaa").build()
+    broken["spec"]["parallelism"] = "many"
+    cluster.apply(broken)
+    parts = build(FakeClient(cluster))
+    assert await parts.resync.once() == 5
+    assert len(parts.cache.jobs) == 5
+    assert await parts.resync.once() == 0
+
+
+async def test_a_resync_notices_what_is_gone(cluster: FakeCluster) -> None:
+    parts = build(FakeClient(cluster))
+    await parts.resync.once()
+    cluster.remove("jobs", "default", "train", "user")
+    assert await parts.resync.once() == 1
+    assert JobKey("default", "train") not in parts.cache.jobs
+
+
+async def test_a_resync_that_fails_is_made_again_soon(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "SOON_SECONDS", 0.01)
+    client = Moody(cluster)
+    client.error = ServerFault("away")
+    parts = build(client)
+    running = asyncio.create_task(parts.resync.run(parts.health))
+    parts.resync.soon()
+    await asyncio.sleep(0.05)
+    assert not parts.cache.jobs
+    client.error = None
+    await asyncio.sleep(0.05)
+    assert parts.cache.jobs
+    running.cancel()
+
+
+async def test_probing_tells_a_problem_and_its_end(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "SOON_SECONDS", 0.01)
+    client = Moody(cluster)
+    parts = build(client)
+    client.error = ServerFault("etcd is away")
+    running = asyncio.create_task(keep_probing(parts.observer, parts.health, every_seconds=0.01))
+    await asyncio.sleep(0.05)
+    assert parts.health.sentence == "not ready: etcd is away"
+    client.error = None
+    await asyncio.sleep(0.05)
+    assert parts.health.is_well(API)
+    running.cancel()
+
+
+IMPOSTOR = a_pod("impostor").labelled(**{"batch.kubernetes.io/controller-uid": "now"})
+
+
+@pytest.mark.parametrize(
+    ("pods", "seen"),
+    [
+        pytest.param([], NO_PODS, id="none"),
+        pytest.param([IMPOSTOR], NO_PODS, id="a pod that only wears the label"),
+        pytest.param([a_pod("a").of(JOB)], Pods(True, True), id="a plain one"),
+        pytest.param([a_pod("a").of(JOB).in_group("g")], Pods(True, True, "g"), id="a member"),
+        pytest.param([a_pod("a").of(JOB).in_group("g").phase("Failed")], Pods(True, False), id="one that ended"),
+        pytest.param(
+            [*[a_pod(f"a{n}").of(JOB).phase("Failed") for n in range(30)], a_pod("z").of(JOB).in_group("g")],
+            Pods(True, True, "g"),
+            id="one alive behind pages of ended ones",
+        ),
+    ],
+)
+async def test_what_is_seen_of_the_pods(cluster: FakeCluster, pods: list[object], seen: Pods) -> None:
+    for pod in pods:
+        cluster.apply(pod)  # type: ignore[arg-type]
+    assert await build(FakeClient(cluster)).observer.pods(JOB.ref) == seen
+
+
+async def test_a_stranger_s_workload_is_found_behind_many_others(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paging, "PAGE_SIZE", "3")
+    for number in range(10):
+        cluster.apply(a_workload(f"other-{number}"))
+    cluster.apply(a_workload("theirs").describing(JOB))
+    unreadable = a_workload("broken").build()
+    unreadable["spec"]["controllerRef"] = "x"
+    cluster.apply(unreadable)
+    seen = await build(FakeClient(cluster)).observer.live(JOB.ref)
+    assert [workload.metadata.name for workload in seen.workloads] == ["theirs"]
