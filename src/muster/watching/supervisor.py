@@ -10,6 +10,7 @@ import logging
 import random
 import threading
 from dataclasses import dataclass
+from typing import Any
 
 import kopf
 import uvloop
@@ -28,6 +29,7 @@ LONGEST_RESTART_SECONDS = 30.0
 STEADY_SECONDS = 60.0
 """A run of this length starts the back-off anew."""
 STARTING_SECONDS = 10.0
+INSIST_SECONDS = 1.0
 SETTLE_SECONDS = 5.0
 """After the streams start: what was deleted between our list and theirs shows up in one more list."""
 
@@ -104,6 +106,7 @@ class _Life:
 async def _watch(registry: kopf.OperatorRegistry, life: _Life) -> None:
     # kopf logs what ends a stream, and does not collect it where another stream's end came first.
     asyncio.get_running_loop().set_exception_handler(lambda _, told: logger.debug("in kopf: %s", told["message"]))
+    _insist_on_the_end(registry)
     try:
         await kopf.operator(
             registry=registry,
@@ -116,3 +119,21 @@ async def _watch(registry: kopf.OperatorRegistry, life: _Life) -> None:
     finally:
         # A thread of this loop's executor waits for the flag, and the loop does not close before that thread ends.
         life.stop.set()
+
+
+def _insist_on_the_end(registry: kopf.OperatorRegistry) -> None:
+    """Once kopf ends, cancel what is left until it is gone.
+
+    kopf cancels its streams once. One that is just then between two connections takes that for a broken connection,
+    and waits for ever for a login that nobody makes any more.
+    """
+    loop, ours = asyncio.get_running_loop(), asyncio.current_task()
+
+    def insist() -> None:
+        for task in asyncio.all_tasks(loop) - {ours}:
+            task.cancel()
+        loop.call_later(INSIST_SECONDS, insist)
+
+    @kopf.on.cleanup(registry=registry)
+    async def ending(**_: Any) -> None:
+        loop.call_later(INSIST_SECONDS, insist)
