@@ -123,9 +123,11 @@ def slow(seconds: float, plural: str) -> Meddle:
 
 @dataclass
 class DeadWatches:
-    """Every watch gets this answer and no other. Calling it meddles; `refused` tells whose streams are known dead."""
+    """Every watch gets this answer and no other; `refused` tells whose streams are known to be dead."""
 
     answer: Answer
+    of_workloads: Answer | None = None
+    """What the watch of Workloads gets instead."""
     refused: set[str] = field(default_factory=set)
 
     def __call__(self, call: Call) -> Answer | None:
@@ -133,7 +135,12 @@ class DeadWatches:
             return None
         if "fieldSelector" not in call.query:  # a probe looks for one name; a stream for all
             self.refused.add(call.plural)
-        return self.answer
+        return (self.of_workloads if call.plural == "workloads" else None) or self.answer
+
+
+def blind_to_jobs(call: Call) -> Answer | None:
+    """No list and no stream shows a Job. One that is asked for by name is found."""
+    return failure(500) if call.path == "/apis/batch/v1/jobs" else None
 
 
 class _Server(ThreadingHTTPServer):
@@ -142,6 +149,9 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, relay: Relay, port: int) -> None:
         self.relay = relay
         super().__init__(("127.0.0.1", port), _Handler)
+
+    def handle_error(self, *_: object) -> None:
+        """Muster went away between two requests, which is none of the test's business."""
 
 
 class _Handler(BaseHTTPRequestHandler):

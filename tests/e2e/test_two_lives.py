@@ -1,0 +1,127 @@
+"""The gate and the guard when the API server is slow, and when watching is dead: they answer, in time, and rightly."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.e2e.support.api import Api
+from tests.e2e.support.clusters import Cluster
+from tests.e2e.support.https import ask_gate, ask_guard, pod_of, readyz
+from tests.e2e.support.muster import Muster
+from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
+from tests.e2e.support.pairs import pair_of
+from tests.e2e.support.relay import DeadWatches, Relay, blind_to_jobs, error_in_stream, failure, slow
+from tests.e2e.support.waiting import always, eventually
+
+SHARE_OF_TIMEOUT = 0.8
+HEALED_SECONDS = 90
+"""kopf and its supervisor back off for up to half a minute each."""
+
+ALL_STREAMS = {"jobs", "workloads", "podgroups"}
+TRIED_AGAIN = {
+    "HTTP 500": DeadWatches(failure(500)),
+    "an error 410 in the stream": DeadWatches(error_in_stream(410)),
+}
+ENDS_OF_KOPF = {
+    "HTTP 404": DeadWatches(failure(404)),
+    "an error 500 in the stream": DeadWatches(error_in_stream(500)),
+    "HTTP 404 on one stream, while the others are tried again": DeadWatches(failure(500), of_workloads=failure(404)),
+}
+
+
+@pytest.fixture(scope="module")
+def relay(local: Cluster) -> Iterator[Relay]:
+    relay = Relay(local.muster_kubeconfig()).listen()
+    yield relay
+    relay.close()
+
+
+@pytest.fixture(scope="module")
+def behind(local: Cluster, relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Muster]:
+    """Muster, which sees the cluster through the relay only."""
+    folder = tmp_path_factory.mktemp("behind")
+    with Muster(relay.kubeconfig(folder), local.api, folder / "muster.log") as muster:
+        yield muster
+    assert "Traceback" not in (folder / "muster.log").read_text()
+
+
+@pytest.mark.parametrize("seconds", [2, 5])
+def test_on_a_slow_api_the_gate_refuses_within_its_share_of_the_timeout(
+    api: Api, relay: Relay, behind: Muster, namespace: str, seconds: int
+) -> None:
+    made = api.create("jobs", gang_job("train", suspend=True), namespace)
+    with relay.meddling(slow(seconds + 5, "pods")):
+        answer = ask_gate(api, pod_of(made), namespace, timeout=f"{seconds}s")
+    assert not answer.allowed
+    share = SHARE_OF_TIMEOUT * seconds
+    assert f"could not be formed within {share:.1f} s" in answer.message
+    assert share - 0.05 <= answer.seconds < seconds, "the rest of the timeout is for the way back"
+
+
+def test_on_a_slow_api_the_api_server_hears_the_reason_and_the_gang_starts_later(
+    api: Api, relay: Relay, behind: Muster, namespace: str
+) -> None:
+    with relay.meddling(slow(5, "pods")):
+        api.create("jobs", gang_job("train"), namespace)
+        (refusal, *_) = eventually(lambda: failed_creates(api, namespace), "the Job controller tells of the refusal")
+    assert "muster: the gang of Job 'train' could not be formed within 1.6 s" in refusal
+    assert starts_as_a_gang(api, namespace)
+
+
+def test_on_a_slow_api_the_guard_refuses_within_its_share_of_the_timeout(
+    api: Api, relay: Relay, behind: Muster, namespace: str
+) -> None:
+    made = api.create("jobs", gang_job("train"), namespace)
+    with relay.meddling(slow(7, "pods")):
+        answer = ask_guard(api, made, parallelism=2)
+    assert not answer.allowed
+    assert "cannot tell now whether Job 'train' is a gang" in answer.message
+    assert answer.seconds < 2
+
+
+@pytest.mark.parametrize("end", TRIED_AGAIN | ENDS_OF_KOPF)
+def test_gangs_form_and_are_guarded_although_watching_is_dead(
+    api: Api, relay: Relay, behind: Muster, namespace: str, end: str
+) -> None:
+    dead = replace((TRIED_AGAIN | ENDS_OF_KOPF)[end], refused=set())
+    heard = len(behind.log())
+    with relay.meddling(dead):
+        relay.cut_watches()
+        if end in ENDS_OF_KOPF:
+            eventually(lambda: "watching ended" in behind.log()[heard:], "watching ends")
+        else:
+            eventually(lambda: dead.refused == ALL_STREAMS, "every stream is dead")
+        api.create("jobs", gang_job("train"), namespace)
+        starts_as_a_gang(api, namespace)
+        refusal = ask_guard(api, api.get("jobs", "train", namespace), parallelism=2)
+        assert not refusal.allowed
+        assert "cannot change parallelism" in refusal.message
+    eventually(lambda: readyz(behind) == (200, "ready"), "Muster is ready again", HEALED_SECONDS)
+    eventually(lambda: len(relay.open_watches) >= len(ALL_STREAMS), "the streams are up again", HEALED_SECONDS)
+    assert behind.running
+
+
+def test_a_dry_run_shows_the_group_of_a_gang_that_is_not_formed_yet_and_writes_nothing(
+    local: Cluster, api: Api, relay: Relay, behind: Muster, namespace: str
+) -> None:
+    """Neither the Job controller nor Muster's own controller sees the Job: only the dry run asks for its gang."""
+    with local.frozen("kube-controller-manager"), relay.meddling(blind_to_jobs):
+        relay.cut_watches()
+        made = api.create("jobs", gang_job("train"), namespace)
+        shown = group_of(api.create("pods", pod_of(made), namespace, dryRun="All"))
+        always(lambda: pair_of(api, namespace, made) == ([], []), "no Workload and no PodGroup", 2)
+        assert pods_of(api, namespace, "train") == []
+    assert starts_as_a_gang(api, namespace) == shown
+
+
+def starts_as_a_gang(api: Api, namespace: str) -> str:
+    """The group that the four bound pods of the Job "train" are in."""
+    pods = eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "four pods are bound", 60)
+    _, (group,) = pair_of(api, namespace, api.get("jobs", "train", namespace))
+    assert {group_of(pod) for pod in pods} == {group["metadata"]["name"]}
+    return str(group["metadata"]["name"])
+
+
+def failed_creates(api: Api, namespace: str) -> list[str]:
+    return [e["message"] for e in events_on(api, namespace, "train") if e["reason"] == "FailedCreate"]
