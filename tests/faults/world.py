@@ -87,7 +87,7 @@ class Process:
         formation = Formation(observer, Executor(observer), rules, self.recorder, Health())
         self.gate = PodGate(formation)
         self.reconciler = Reconciler(self.cache, self.queue, formation, rules)
-        self.resync = Resync(observer, self.queue, every_seconds=300)
+        self.resync = Resync(observer, self.queue, rules, every_seconds=300)
         self.inbox = Inbox(self.cache, self.queue, formation)
         self.position = 0
         self._posting = asyncio.create_task(self.recorder.run())

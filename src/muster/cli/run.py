@@ -120,7 +120,14 @@ def build(client: HttpClient, settings: Settings) -> Parts:
     server = AdmissionServer(PodGate(formation), ParallelismGuard(observer, rules), rules.dialect, health)
     reconciler = Reconciler(cache, queue, formation, rules)
     return Parts(
-        health, cache, queue, observer, recorder, reconciler, server, Resync(observer, queue, settings.resync_seconds)
+        health,
+        cache,
+        queue,
+        observer,
+        recorder,
+        reconciler,
+        server,
+        Resync(observer, queue, rules, settings.resync_seconds),
     )
 
 

@@ -41,7 +41,7 @@ class Observed:
     workloads: tuple[Workload, ...] = ()
     pod_groups: tuple[PodGroup, ...] = ()
     pods: Pods | None = None
-    """None: not read. Then nothing may be created on the strength of it."""
+    """None: not read. Then a wish to create is only a reason to look again, live."""
     taken: frozenset[str] = frozenset()
     """Names of ours that turned out to be a stranger's."""
     rejected: str = ""
@@ -127,7 +127,7 @@ def _make_again(group: str, job: JobView, seen: Observed, rules: Rules) -> Decis
     candidates = workloads or [desired_workload(job, _free_workload_name(job, seen))]
     workload = next((each for each in candidates if _is_our_name(group, each)), None)
     if workload is None:
-        return _stay(group)
+        return Decision(Reason.GROUP_LOST, Membership.JOIN, group, detail=group, sticky=True)
     if not workloads:
         return _create_workload(workload, group)
     if workload.metadata.deletion_timestamp is not None:

@@ -53,6 +53,11 @@ class Reason(StrEnum):
     AMBIGUOUS_WORKLOADS = "AmbiguousWorkloads", "more than one Workload claims to describe the Job", True
     AMBIGUOUS_POD_GROUPS = "AmbiguousPodGroups", "more than one PodGroup refers to the Job's Workload", True
     UNSUPPORTED_STRUCTURE = "UnsupportedStructure", "the Job's Workload does not have exactly one template", True
+    GROUP_LOST = (
+        "GroupLost",
+        "living pods name a PodGroup that is gone and was not Muster's; they wait until it is back",
+        True,
+    )
     REJECTED = "Rejected", "the API server rejects the gang's objects", True
     BROKEN = "Broken", "Muster failed on this Job again and again, which is a bug in Muster", True
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from muster.api.job import JobView
 from muster.api.keys import JobKey, Uid
 from muster.api.wire import Unreadable
+from muster.core.decide import Rules, decide
 from muster.kube.client import PAGE_SIZE, KubeClient, Object
 from muster.kube.errors import KubeError
 from muster.kube.probing import find_missing_right, find_problem
@@ -20,6 +21,7 @@ from muster.runtime.queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
+SLICE = 200
 SOON_SECONDS = 1.0
 """How soon to look again while something is wrong."""
 
@@ -43,6 +45,7 @@ class Resync:
 
     observer: Observer
     queue: WorkQueue[JobKey]
+    rules: Rules
     every_seconds: float
     _now: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -91,9 +94,19 @@ class Resync:
         made, made_at = await _list_all(client, workloads(dialect), keep_workload)
         groups, groups_at = await _list_all(client, pod_groups(dialect), keep_pod_group)
         concerned |= cache.forget_except(jobs, made, groups, (jobs_at, made_at, groups_at))
-        for key in concerned:
+        for key in concerned | await self._unsettled():
             self.queue.add(key)
         return len(concerned)
+
+    async def _unsettled(self) -> set[JobKey]:
+        """Jobs that still want something. A wake-up that was lost is made up for here."""
+        keys = set()
+        for number, key in enumerate(list(self.observer.cache.jobs)):
+            if not decide(self.observer.cache.observe(key), self.rules).settled:
+                keys.add(key)
+            if number % SLICE == 0:
+                await asyncio.sleep(0)  # ten thousand Jobs must not hold up admission
+        return keys
 
 
 async def _list_all(client: KubeClient, resource: Resource, keep: Callable[[Object], Uid]) -> tuple[set[Uid], str]:

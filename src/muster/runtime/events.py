@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from muster.api.job import JobView
-from muster.core.decide import Decision
+from muster.core.decide import Decision, Membership
 from muster.core.reasons import EventReason
 from muster.kube.client import KubeClient
 from muster.kube.errors import AlreadyExists, KubeError, RetryLater, plain_text
@@ -87,8 +87,8 @@ class Recorder:
         """Tell why Muster stands aside; silence for Jobs that never were its business."""
         if job is not None and decision.reason.told:
             about = f" ({decision.detail})" if decision.detail else ""
-            sentence = f"{decision.reason}: {decision.reason.sentence}{about}; the pods are scheduled one by one"
-            self.warn(job, EventReason.STANDING_ASIDE, sentence)
+            outcome = "; the pods are scheduled one by one" if decision.membership is Membership.PLAIN else ""
+            self.warn(job, EventReason.STANDING_ASIDE, f"{decision.reason}: {decision.reason.sentence}{about}{outcome}")
 
     def _enqueue(self, event: Event) -> None:
         if event.name in self._posted:

@@ -6,7 +6,7 @@ from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
 from muster.core.decide import Action, CreateWorkload, Observed
 from muster.core.ownership import is_leftover
-from muster.kube.errors import AlreadyExists, Rejected
+from muster.kube.errors import AlreadyExists, Forbidden, Rejected
 from muster.kube.resources import pod_groups, workloads
 from muster.runtime.observer import Observer
 
@@ -65,8 +65,23 @@ class Executor:
             if seen.job is None or found.workload_name != wanted.workload_name or is_leftover(found.metadata, seen.job):
                 return Written(_taken(seen, name), taken=name)
             return Written(replace(seen, pod_groups=(*seen.pod_groups, found)))
+        except Forbidden as refusal:
+            return await self._without_lost_workload(wanted, seen, refusal)
         observer.cache.put_pod_group(made)
         return Written(replace(seen, pod_groups=(*seen.pod_groups, made)), created=name)
+
+    async def _without_lost_workload(self, wanted: PodGroup, seen: Observed, refusal: Forbidden) -> Written:
+        """The server refuses a PodGroup whose Workload is gone. If that is why, a stale cache had it: decide again."""
+        described = next((w for w in seen.workloads if w.metadata.name == wanted.workload_name), None)
+        if refusal.lacks_right or described is None:
+            raise refusal
+        found = await self.observer.workload(wanted.metadata.namespace, wanted.workload_name)
+        if found is not None and found.metadata.resource_version == described.metadata.resource_version:
+            raise refusal
+        if found is None:
+            self.observer.cache.drop_workload(described.metadata)
+        others = tuple(w for w in seen.workloads if w is not described)
+        return Written(replace(seen, workloads=(*others, *([found] if found else []))))
 
 
 def _taken(seen: Observed, name: str) -> Observed:

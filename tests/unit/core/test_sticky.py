@@ -44,7 +44,6 @@ OF_OURS = members_of(GROUP_NAME)
         pytest.param(saw(a_job("test-job"), groups=[our_group()], pods=OF_OURS), id="the Job no longer qualifies"),
         pytest.param(saw(a_job("test-job"), pods=OF_OURS), id="no longer qualifies, and the group is gone"),
         pytest.param(saw(pods=OF_OURS, rejected="no"), id="the group is gone and cannot be made again"),
-        pytest.param(saw(workloads=[MINE], pods=OF_OURS), id="the group is gone, and its Workload is another's now"),
     ],
 )
 def test_new_pods_follow_the_group_of_the_living(seen: Observed) -> None:
@@ -52,6 +51,14 @@ def test_new_pods_follow_the_group_of_the_living(seen: Observed) -> None:
     assert (decision.membership, decision.group) == (Membership.JOIN, GROUP_NAME)
     assert decision.reason is Reason.GROUP_FOLLOWED
     assert decision.sticky
+    assert decision.action is None
+
+
+def test_a_lost_group_that_is_not_ours_to_make_again_is_told() -> None:
+    decision = decide(saw(workloads=[MINE], pods=OF_OURS), RULES)
+    assert (decision.membership, decision.group, decision.sticky) == (Membership.JOIN, GROUP_NAME, True)
+    assert decision.reason is Reason.GROUP_LOST
+    assert decision.reason.told
     assert decision.action is None
 
 

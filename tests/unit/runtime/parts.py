@@ -33,4 +33,4 @@ def build(client: KubeClient) -> Parts:
     observer = Observer(client, NATIVE, cache)
     formation = Formation(observer, Executor(observer), rules, Recorder(client, "test"), health)
     reconciler = Reconciler(cache, queue, formation, rules)
-    return Parts(cache, queue, health, observer, formation, reconciler, Resync(observer, queue, 300))
+    return Parts(cache, queue, health, observer, formation, reconciler, Resync(observer, queue, rules, 300))
