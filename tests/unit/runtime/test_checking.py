@@ -65,6 +65,14 @@ async def test_a_resync_notices_what_is_gone(cluster: FakeCluster) -> None:
     assert JobKey("default", "train") not in parts.cache.jobs
 
 
+async def test_a_resync_makes_up_for_a_lost_wake_up(cluster: FakeCluster) -> None:
+    parts = build(FakeClient(cluster))
+    await parts.resync.once()
+    parts.queue.done(await parts.queue.get())  # and nothing came of it
+    assert await parts.resync.once() == 0, "nothing drifted"
+    assert await asyncio.wait_for(parts.queue.get(), 1) == JobKey("default", "train")
+
+
 async def test_a_resync_that_fails_is_made_again_soon(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "SOON_SECONDS", 0.01)
     client = Moody(cluster)

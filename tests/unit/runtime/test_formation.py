@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from muster.api.dialect import NATIVE
 from muster.core.decide import Membership
 from muster.core.reasons import Reason
 from muster.kube.client import Object
@@ -215,3 +216,18 @@ async def test_one_job_s_error_is_its_own(cluster: FakeCluster, monkeypatch: pyt
         monkeypatch.setattr(type(parts.reconciler), "reconcile", lambda self, key, fail=fail: fail(key))
         await parts.reconciler._reconcile_or_retry(JOB.ref.key)
         assert retried.pop() == ("train", expected)
+
+
+async def test_a_workload_that_only_the_cache_still_has_is_made_again(cluster: FakeCluster) -> None:
+    parts = build(FakeClient(cluster))
+    await parts.resync.once()
+    parts.cache.trusted = True
+    await parts.formation.ensure(JOB.ref)
+    (workload,), (group,) = cluster.find("workloads"), cluster.find("podgroups")
+    cluster.remove("workloads", "default", workload["metadata"]["name"], "user")
+    cluster.remove("podgroups", "default", group["metadata"]["name"], "user", force=True)
+    parts.cache.drop_pod_group(NATIVE.read_pod_group(group).metadata)  # the streams showed one of the two deletions
+    parts.formation.forget(JOB.ref.uid)
+    decision = await parts.formation.ensure(JOB.ref)
+    assert decision.membership is Membership.JOIN
+    assert [len(cluster.find(kind)) for kind in ("workloads", "podgroups")] == [1, 1]
