@@ -17,7 +17,7 @@ from muster.api.job import JobView
 from muster.core.decide import Decision, Membership
 from muster.core.reasons import EventReason
 from muster.kube.client import KubeClient
-from muster.kube.errors import AlreadyExists, KubeError, RetryLater, plain_text
+from muster.kube.errors import AlreadyExists, KubeError, RetryLater, Terminating, plain_text
 from muster.kube.resources import EVENTS
 
 logger = logging.getLogger(__name__)
@@ -117,6 +117,8 @@ class Recorder:
             event = await self._queue.get()
             try:
                 await self._post(event)
+            except Terminating:
+                pass  # the namespace goes, and nobody will read it
             except KubeError as error:
                 logger.warning("%s: the event %s was not posted: %s", event.job.key, event.reason, error)
             finally:
