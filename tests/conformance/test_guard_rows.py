@@ -164,6 +164,14 @@ def test_a36_07_a_gang_that_the_job_controls_locks_it(site: Site, place: str) ->
     assert group["metadata"]["name"] in message
 
 
+def test_a36_07_also_a_gang_without_any_workload(site: Site, place: str) -> None:
+    """The Job itself is no gang of Muster's: only that PodGroup locks it."""
+    made = site.api.create("jobs", job("alone", parallelism=2, completions=4, completionMode="Indexed"), place)
+    site.api.create("podgroups", owned_by(pod_group("alone-g"), made), place)
+    eventually(lambda: pair_of(site.api, place, made)[1], "the PodGroup is there")
+    assert "alone-g" in site.refuses(place, "alone", {"spec": {"parallelism": 3}})
+
+
 def test_a36_08_a_basic_group_that_the_job_controls_does_not(site: Site, place: str) -> None:
     made = site.api.create("jobs", gang_job("loose", suspend=True), place)
     own_pair(site.api, place, made, BASIC)

@@ -36,7 +36,10 @@ async def keep_probing(observer: Observer, health: Health, every_seconds: float)
             health.problem(API, problem)
         else:
             health.well(API)
-        await asyncio.sleep(SOON_SECONDS if problem else every_seconds)
+        if problem:
+            await asyncio.sleep(SOON_SECONDS)
+        else:
+            await health.pause(API, every_seconds)
 
 
 @dataclass(slots=True)

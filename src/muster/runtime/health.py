@@ -1,6 +1,7 @@
 """Is Muster fit to work, and if not, in one sentence why. Each part reports its own problem and its recovery."""
 
 import asyncio
+import contextlib
 import logging
 from dataclasses import dataclass, field
 
@@ -45,6 +46,13 @@ class Health:
     @property
     def sentence(self) -> str:
         return "ready" if self.ready else "not ready: " + "; ".join(self._problems.values())
+
+    async def pause(self, part: str, seconds: float) -> None:
+        """Sleep, but not through trouble with the part."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.is_well(part):
+                    await self._changed.wait()
 
     async def wait_until_well(self, *parts: str) -> None:
         while any(part in self._problems for part in parts):

@@ -1,6 +1,7 @@
 """Observation: what the API server says about one Job right now. Reads only."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from muster.api.dialect import Dialect
@@ -13,7 +14,7 @@ from muster.api.wire import Unreadable
 from muster.api.workload import Workload
 from muster.core.decide import NO_PODS, Observed, Pods
 from muster.core.naming import pod_group_name, workload_name
-from muster.core.ownership import workloads_of
+from muster.core.ownership import controls, workloads_of
 from muster.kube.client import KubeClient, every_item
 from muster.kube.errors import NotFound
 from muster.kube.resources import JOBS, PODS, pod_groups, workloads
@@ -55,8 +56,7 @@ class Observer:
         own = await self._own_workloads(job, by_name or bool(strangers))
         found = {w.metadata.name: w for w in (*strangers, *own)}
         chosen = workloads_of(job, found.values())
-        groups = [group for workload in chosen for group in await self._groups_of(workload, by_name)]
-        unique = {group.metadata.name: group for group in groups}
+        unique = {group.metadata.name: group for group in await self._groups_of(job, chosen, by_name)}
         seen = Observed(job, tuple(found.values()), tuple(unique.values()), pods)
         return await self._with_followed_group(seen, ref)
 
@@ -112,13 +112,9 @@ class Observer:
     async def _strange_workloads(self, ref: JobRef) -> list[Workload]:
         found = []
         async for raw in every_item(self.client, workloads(self.dialect), ref.key.namespace, STRANGERS):
-            try:
-                workload = self.dialect.read_workload(raw)
-            except Unreadable:
-                continue
-            if workload.job_key == ref.key:
-                found.append(workload)
-        return found
+            with suppress(Unreadable):
+                found.append(self.dialect.read_workload(raw))
+        return [workload for workload in found if workload.job_key == ref.key]
 
     async def _own_workloads(self, job: JobView, by_name: bool) -> list[Workload]:
         known = [w for w in self.cache.observe(job.key).workloads if _is_ours(w)] if self.cache.trusted else []
@@ -127,21 +123,33 @@ class Observer:
         first = await self.workload(job.key.namespace, workload_name(job.key.name, job.uid))
         return [first] if first is not None else []
 
-    async def _groups_of(self, workload: Workload, by_name: bool) -> list[PodGroup]:
-        namespace, name = workload.metadata.namespace, workload.metadata.name
-        own = [g for g in self.cache.pod_groups_of(workload) if _is_ours(g)] if self.cache.trusted else []
-        strangers = []
-        async for raw in every_item(self.client, pod_groups(self.dialect), namespace, STRANGERS):
-            try:
-                group = self.dialect.read_pod_group(raw)
-            except Unreadable:
-                continue
-            if group.workload_name == name:
-                strangers.append(group)
-        if own or not (by_name or strangers) or not workload.spec.pod_group_templates:
-            return own + strangers
-        first = await self.pod_group(namespace, pod_group_name(name, workload.spec.pod_group_templates[0].name))
-        return [first, *strangers] if first is not None and first.workload_name == name else strangers
+    async def _groups_of(self, job: JobView, described_by: list[Workload], by_name: bool) -> list[PodGroup]:
+        """Those made from one of the Workloads, and those that the Job controls without any (somebody made them so)."""
+        if not described_by and not by_name:
+            return []
+        names = {workload.metadata.name for workload in described_by}
+        found = [
+            g for g in await self._strange_pod_groups(job) if g.workload_name in names or controls(job, g.metadata)
+        ]
+        for workload in described_by:
+            found += await self._own_pod_groups(workload, by_name or bool(found))
+        return found
+
+    async def _strange_pod_groups(self, job: JobView) -> list[PodGroup]:
+        found = []
+        async for raw in every_item(self.client, pod_groups(self.dialect), job.key.namespace, STRANGERS):
+            with suppress(Unreadable):
+                found.append(self.dialect.read_pod_group(raw))
+        return found
+
+    async def _own_pod_groups(self, workload: Workload, by_name: bool) -> list[PodGroup]:
+        known = [g for g in self.cache.pod_groups_of(workload) if _is_ours(g)] if self.cache.trusted else []
+        if known or not by_name or not workload.spec.pod_group_templates:
+            return known
+        name = workload.metadata.name
+        first_name = pod_group_name(name, workload.spec.pod_group_templates[0].name)
+        first = await self.pod_group(workload.metadata.namespace, first_name)
+        return [first] if first is not None and first.workload_name == name else []
 
     async def _with_followed_group(self, seen: Observed, ref: JobRef) -> Observed:
         """Make sure that the group which living pods name is among what was seen, if it exists."""
