@@ -40,7 +40,8 @@ async def test_two_replicas_with_stale_views_while_somebody_acts() -> None:
 
 
 @pytest.mark.xfail(
-    reason="one replica is what runs today: a remembered verdict is checked against a pod list that may be old (resourceVersion=0), so two replicas "
+    reason="one replica is what runs today: a remembered verdict is checked against a pod list that may be old "
+    "(resourceVersion=0), so two replicas "
     "that came to different verdicts can split a gang while the API server's cache lags"
 )
 async def test_two_replicas_that_disagree_do_not_split_a_gang() -> None:

@@ -55,8 +55,6 @@ def admit_parallelism(old: JobView, new: JobView, seen: Observed, rules: Rules) 
 
 def _group_of(job: JobView, seen: Observed) -> PodGroup | None:
     """The PodGroup of the Job's pods: the preset one, the one its living pods name, or the one made for it."""
-    if seen.pods is not None and seen.pods.live and not seen.pods.group:
-        return None
     named = job.scheduling_group or (seen.pods.group if seen.pods else "")
     if named:
         return next((group for group in seen.pod_groups if group.metadata.name == named), None)
