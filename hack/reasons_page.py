@@ -37,8 +37,8 @@ EVENTS = """
 
 
 def page() -> str:
-    told = [_row(reason, reason.sentence) for reason in Reason if reason.told]
-    rest = [_row(reason, reason.sentence) for reason in Reason if not reason.told]
+    told = [_row(reason, reason.sentence) for reason in Reason if reason.event is EventReason.STANDING_ASIDE]
+    rest = [_row(reason, reason.sentence) for reason in Reason if reason.event is None]
     events = [_row(event, event.sentence) for event in EventReason]
     return HEAD + "".join(told) + REST + "".join(rest) + EVENTS + "".join(events)
 

@@ -3,15 +3,37 @@
 from enum import StrEnum
 
 
-class Reason(StrEnum):
-    sentence: str
-    told: bool
+class EventReason(StrEnum):
+    """What people see in `kubectl describe job`."""
 
-    def __new__(cls, value: str, sentence: str, told: bool = False) -> "Reason":
+    sentence: str
+
+    def __new__(cls, value: str, sentence: str) -> "EventReason":
         member = str.__new__(cls, value)
         member._value_ = value
         member.sentence = sentence
-        member.told = told
+        return member
+
+    WORKLOAD_CREATED = "WorkloadCreated", "Muster created the Job's Workload"
+    POD_GROUP_CREATED = "PodGroupCreated", "Muster created the Job's PodGroup; pods are let in from now on"
+    NAME_TAKEN = "NameTaken", "an object of somebody else has the name that Muster wanted; it takes the next one"
+    STANDING_ASIDE = "StandingAside", "Muster leaves the Job alone, for the reason that follows"
+    GROUP_LOST = "GroupLost", "somebody's own PodGroup was deleted while pods were in it; they wait until it is back"
+
+
+_ASIDE = EventReason.STANDING_ASIDE
+
+
+class Reason(StrEnum):
+    sentence: str
+    event: EventReason | None
+    """What people are told of it; None if it is only logged."""
+
+    def __new__(cls, value: str, sentence: str, event: EventReason | None = None) -> "Reason":
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.sentence = sentence
+        member.event = event
         return member
 
     # The Job is none of Muster's business: no write, no event.
@@ -32,48 +54,19 @@ class Reason(StrEnum):
     GANG_FORMED = "GangFormed", "the Workload and the PodGroup exist"
     GROUP_FOLLOWED = "GroupFollowed", "the pods follow the group that the Job's living pods name"
     SUSPENDED = "Suspended", "the Job is suspended; its gang is formed when it resumes"
-    WORKLOAD_BEING_DELETED = (
-        "WorkloadBeingDeleted",
-        "the Job's Workload is being deleted; it is made again once it is gone",
-    )
-    POD_GROUP_BEING_DELETED = (
-        "PodGroupBeingDeleted",
-        "the Job's PodGroup is being deleted; it is made again once it is gone",
-    )
+    WORKLOAD_BEING_DELETED = "WorkloadBeingDeleted", "the Workload is being deleted; it is made again once it is gone"
+    POD_GROUP_BEING_DELETED = "PodGroupBeingDeleted", "the PodGroup is being deleted; it is made again once it is gone"
+
+    # Pods wait for something that is not Muster's to mend.
+    GROUP_LOST = "GroupLost", "living pods name a PodGroup that is gone and was not Muster's", EventReason.GROUP_LOST
 
     # Muster stands aside: the pods pass untouched, and a Warning event says why.
-    NODE_NAME_PRESET = "NodeNamePreset", "the pod template sets nodeName, so no scheduler sees the pods", True
-    OTHER_SCHEDULER = "OtherScheduler", "the pod template asks for a scheduler that does not know gangs", True
-    HAD_PODS_BEFORE = (
-        "HadPodsBefore",
-        "the Job had pods before it had a Workload, so it can not become a gang now",
-        True,
-    )
-    PLAIN_PODS = "PlainPods", "living pods of the Job belong to no group, so new ones do not join one either", True
-    AMBIGUOUS_WORKLOADS = "AmbiguousWorkloads", "more than one Workload claims to describe the Job", True
-    AMBIGUOUS_POD_GROUPS = "AmbiguousPodGroups", "more than one PodGroup refers to the Job's Workload", True
-    UNSUPPORTED_STRUCTURE = "UnsupportedStructure", "the Job's Workload does not have exactly one template", True
-    GROUP_LOST = (
-        "GroupLost",
-        "living pods name a PodGroup that is gone and was not Muster's; they wait until it is back",
-        True,
-    )
-    REJECTED = "Rejected", "the API server rejects the gang's objects", True
-    BROKEN = "Broken", "Muster failed on this Job again and again, which is a bug in Muster", True
-
-
-class EventReason(StrEnum):
-    """What people see in `kubectl describe job`."""
-
-    sentence: str
-
-    def __new__(cls, value: str, sentence: str) -> "EventReason":
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.sentence = sentence
-        return member
-
-    WORKLOAD_CREATED = "WorkloadCreated", "Muster created the Job's Workload"
-    POD_GROUP_CREATED = "PodGroupCreated", "Muster created the Job's PodGroup; pods are let in from now on"
-    NAME_TAKEN = "NameTaken", "an object of somebody else has the name that Muster wanted; it takes the next one"
-    STANDING_ASIDE = "StandingAside", "Muster leaves the Job alone, for the reason that follows"
+    NODE_NAME_PRESET = "NodeNamePreset", "the pod template sets nodeName, so no scheduler sees the pods", _ASIDE
+    OTHER_SCHEDULER = "OtherScheduler", "the pod template asks for a scheduler that does not know gangs", _ASIDE
+    HAD_PODS_BEFORE = "HadPodsBefore", "the Job had pods before it had a Workload, and cannot become a gang now", _ASIDE
+    PLAIN_PODS = "PlainPods", "living pods of the Job belong to no group, so new ones do not join one either", _ASIDE
+    AMBIGUOUS_WORKLOADS = "AmbiguousWorkloads", "more than one Workload claims to describe the Job", _ASIDE
+    AMBIGUOUS_POD_GROUPS = "AmbiguousPodGroups", "more than one PodGroup refers to the Job's Workload", _ASIDE
+    UNSUPPORTED_STRUCTURE = "UnsupportedStructure", "the Job's Workload does not have exactly one template", _ASIDE
+    REJECTED = "Rejected", "the API server rejects the gang's objects", _ASIDE
+    BROKEN = "Broken", "Muster failed on this Job again and again, which is a bug in Muster", _ASIDE

@@ -84,11 +84,13 @@ class Recorder:
         self._enqueue(Event(job, "Warning", reason, message))
 
     def report(self, job: JobView | None, decision: Decision) -> None:
-        """Tell why Muster stands aside; silence for Jobs that never were its business."""
-        if job is not None and decision.reason.told:
-            about = f" ({decision.detail})" if decision.detail else ""
-            outcome = "; the pods are scheduled one by one" if decision.membership is Membership.PLAIN else ""
-            self.warn(job, EventReason.STANDING_ASIDE, f"{decision.reason}: {decision.reason.sentence}{about}{outcome}")
+        """Tell why Muster stands aside or what pods wait for; silence for Jobs that never were its business."""
+        event = decision.reason.event
+        if job is None or event is None:
+            return
+        about = f" ({decision.detail})" if decision.detail else ""
+        outcome = "; the pods are scheduled one by one" if decision.membership is Membership.PLAIN else ""
+        self.warn(job, event, f"{decision.reason}: {decision.reason.sentence}{about}{outcome}")
 
     def _enqueue(self, event: Event) -> None:
         if event.name in self._posted:

@@ -30,7 +30,7 @@ class Reconciler:
         """Bring one Job's objects to what its spec asks for. What the cache calls settled costs no request."""
         seen = self.cache.observe(key)
         decision = decide(seen, self.rules)
-        if seen.job is not None and (decision.reason.told or not decision.settled):
+        if seen.job is not None and (decision.reason.event or not decision.settled):
             self.formation.forget(seen.job.uid)  # something is missing or in the way, whatever the last pod was told
             return await self.formation.ensure(seen.job.ref)
         return decision

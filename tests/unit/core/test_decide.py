@@ -4,7 +4,7 @@ import pytest
 
 from muster.core.decide import CreatePodGroup, CreateWorkload, Decision, Membership, Observed, decide
 from muster.core.naming import pod_group_name
-from muster.core.reasons import Reason
+from muster.core.reasons import EventReason, Reason
 from tests.builders import a_gang, a_job, a_pod_group, a_workload
 from tests.unit.core.seeing import (
     EARLIER,
@@ -139,7 +139,7 @@ def test_where_muster_stands_aside_and_tells(seen: Observed, reason: Reason) -> 
     decision = decide(seen, RULES)
     assert (decision.reason, decision.membership) == (reason, Membership.PLAIN)
     assert decision.settled
-    assert decision.reason.told
+    assert decision.reason.event is EventReason.STANDING_ASIDE
 
 
 def test_the_detail_of_an_ambiguity_names_the_rivals() -> None:
@@ -177,7 +177,7 @@ def test_where_a_pod_has_to_wait(seen: Observed, reason: Reason) -> None:
     decision = decide(seen, RULES)
     assert (decision.reason, decision.membership) == (reason, Membership.HOLD)
     assert decision.settled, "and nothing is written"
-    assert not decision.reason.told
+    assert decision.reason.event is None
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_which_group_a_pod_joins(seen: Observed, group: str, reason: Reason) -> 
 )
 def test_a_job_that_is_none_of_our_business_costs_nothing(seen: Observed) -> None:
     decision = decide(seen, RULES)
-    assert (decision.membership, decision.action, decision.reason.told) == (Membership.PLAIN, None, False)
+    assert (decision.membership, decision.action, decision.reason.event) == (Membership.PLAIN, None, None)
 
 
 def test_a_taken_name_is_followed_by_the_next() -> None:

@@ -111,6 +111,6 @@ def test_the_operator_names_the_schedulers_and_the_namespaces() -> None:
 def test_only_what_a_gang_job_loses_is_told() -> None:
     """A Job that never could be a gang gets no event; one that could, and is left alone, does."""
     silent = {Reason.NOT_PARALLEL, Reason.NOT_INDEXED, Reason.COMPLETIONS_DIFFER, Reason.JOB_FINISHED}
-    assert not any(reason.told for reason in silent)
-    assert Reason.NODE_NAME_PRESET.told
-    assert Reason.OTHER_SCHEDULER.told
+    assert not any(reason.event for reason in silent)
+    assert Reason.NODE_NAME_PRESET.event
+    assert Reason.OTHER_SCHEDULER.event

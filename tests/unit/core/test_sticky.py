@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.core.decide import NO_PODS, CreatePodGroup, CreateWorkload, Membership, Observed, decide
-from muster.core.reasons import Reason
+from muster.core.reasons import EventReason, Reason
 from tests.builders import JobBuilder, a_gang, a_job, a_pod_group, a_workload
 from tests.unit.core.seeing import (
     ENDED,
@@ -58,7 +58,7 @@ def test_a_lost_group_that_is_not_ours_to_make_again_is_told() -> None:
     decision = decide(saw(workloads=[MINE], pods=OF_OURS), RULES)
     assert (decision.membership, decision.group, decision.sticky) == (Membership.JOIN, GROUP_NAME, True)
     assert decision.reason is Reason.GROUP_LOST
-    assert decision.reason.told
+    assert decision.reason.event is EventReason.GROUP_LOST
     assert decision.action is None
 
 
@@ -141,4 +141,5 @@ def test_a_decision_is_whole(world: tuple[JobBuilder, list, list, str], pods: ob
     decision = decide(saw(job, workloads, groups, pods, rejected=rejected), RULES)  # type: ignore[arg-type]
     assert (decision.membership is not Membership.JOIN) or decision.group
     assert (decision.membership is not Membership.PLAIN) or (not decision.group and decision.action is None)
-    assert not decision.reason.told or decision.membership is Membership.PLAIN
+    stands_aside = decision.reason.event is EventReason.STANDING_ASIDE
+    assert not stands_aside or decision.membership is Membership.PLAIN
