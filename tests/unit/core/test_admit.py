@@ -39,7 +39,7 @@ def test_a_pod_that_has_to_wait_is_told_why_in_one_sentence() -> None:
     verdict = admit_pod(decide(saw(workloads=[our_workload().being_deleted()]), RULES))
     assert not verdict.allowed
     assert verdict.message == (
-        "muster: the Job's Workload is being deleted; it is made again once it is gone (test-job-6ff4fbf9db)"
+        "muster: the Workload is being deleted; it is made again once it is gone (test-job-6ff4fbf9db)"
         " [WorkloadBeingDeleted]"
     )
     assert refused(Reason.JOB_GONE).message == "muster: the Job does not exist any more [JobGone]"
