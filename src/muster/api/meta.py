@@ -15,7 +15,13 @@ MANAGED_BY = "muster"
 class Wire(BaseModel):
     """A frozen part of an API object; camelCase outside, snake_case inside, unknown fields ignored."""
 
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="ignore")
+    model_config = ConfigDict(
+        frozen=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="ignore",
+        use_attribute_docstrings=True,  # they become the descriptions in our CRDs
+    )
 
 
 class OwnerReference(Wire):
