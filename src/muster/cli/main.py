@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from muster import __version__
+from muster.cli.crds import crds
 
 USAGE = 2
 """Exit code of a call that was not understood."""
@@ -18,6 +19,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+app.add_typer(crds)
 
 
 class Failure(Exception):

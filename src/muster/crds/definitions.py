@@ -80,9 +80,13 @@ POD_GROUPS = Kind(
 KINDS = (WORKLOADS, POD_GROUPS)
 
 
+def crd_name(kind: Kind, group: str) -> str:
+    return f"{kind.plural}.{group}"
+
+
 def definition(kind: Kind, group: str) -> Object:
     """One CustomResourceDefinition. The groups differ in nothing but their name and what that name demands."""
-    metadata: Object = {"name": f"{kind.plural}.{group}", "labels": {MANAGED_BY_LABEL: MANAGED_BY}}
+    metadata: Object = {"name": crd_name(kind, group), "labels": {MANAGED_BY_LABEL: MANAGED_BY}}
     if group.endswith(".k8s.io"):
         metadata["annotations"] = {_APPROVAL: _UNAPPROVED}
     singular = kind.name.lower()

@@ -16,6 +16,8 @@ from muster.kube.resources import Resource
 REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=10, connect=5)
 CONNECTIONS = 64
 KEEPALIVE_SECONDS = 30
+FIELD_MANAGER = "muster"
+APPLY = "application/apply-patch+yaml"
 
 
 class HttpClient:
@@ -55,6 +57,11 @@ class HttpClient:
     async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
         return await self._call("PUT", resource.path(namespace, name), body=body)
 
+    async def apply(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        """Server-side apply: made if it is missing, else changed to this where we, or nobody, said otherwise."""
+        params = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        return await self._call("PATCH", resource.path(namespace, name), params=params, body=body)
+
     async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None:
         body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": dict(preconditions)}
         await self._call("DELETE", resource.path(namespace, name), body=body)
@@ -73,7 +80,7 @@ class HttpClient:
     async def _send(self, method: str, path: str, params: Mapping[str, str] | None, body: Object | None) -> Object:
         if self._session is None:
             raise RuntimeError("the client is not open")
-        headers = {"Content-Type": "application/json"} if body is not None else {}
+        headers = {"Content-Type": APPLY if method == "PATCH" else "application/json"} if body is not None else {}
         if authorization := await self._credentials.authorization():
             headers["Authorization"] = authorization
         data = orjson.dumps(body) if body is not None else None

@@ -1,0 +1,128 @@
+"""`muster crds`: the Workload and PodGroup API for servers that do not have it built in."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from muster.crds.installing import Installed
+    from muster.kube.http import HttpClient
+
+crds = typer.Typer(
+    name="crds",
+    help="The Workload and PodGroup API as CRDs, for servers that do not have it built in.",
+    no_args_is_help=True,
+)
+
+Kubeconfig = Annotated[Path | None, typer.Option(help="Cluster to work on. Default: ~/.kube/config.")]
+Context = Annotated[str | None, typer.Option(help="Context of the kubeconfig.")]
+DEAD_ONES = (
+    "there are CRDs in scheduling.k8s.io on this API server, which has that group built in: nobody can use them, and the "
+    "garbage collector waits for them; remove them"
+)
+
+
+class Group(StrEnum):
+    BUILT_IN = "scheduling.k8s.io"
+    OWN = "scheduling.muster.dev"
+
+
+class Choice(StrEnum):
+    AUTO = "auto"
+    BUILT_IN = "scheduling.k8s.io"
+    OWN = "scheduling.muster.dev"
+
+
+@crds.command("print")
+def print_crds(
+    group: Annotated[Group, typer.Option(help="API group to print the CRDs of.")] = Group.OWN,
+) -> None:
+    """Print the CRDs as YAML."""
+    from muster.crds.text import print_group
+
+    typer.echo(print_group(group.value), nl=False)
+
+
+@crds.command()
+def install(
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    group: Annotated[
+        Choice, typer.Option(help="API group; auto asks the server which one it can serve.")
+    ] = Choice.AUTO,
+) -> None:
+    """Install or upgrade the CRDs that this server can serve. Objects are kept."""
+
+    async def work(client: "HttpClient") -> None:
+        from muster.crds.installing import install as put
+        from muster.crds.survey import choose, survey
+
+        found = await survey(client)
+        if found.dead:
+            typer.echo(f"muster: warning: {DEAD_ONES}", err=True)
+        chosen = choose(found, group.value)
+        if not chosen:
+            typer.echo("nothing to install: this API server serves scheduling.k8s.io/v1alpha2 itself")
+            return
+        upgraded = found.has_definitions(chosen)
+        await put(client, chosen)
+        typer.echo(f"the CRDs of {chosen} are {'up to date' if upgraded else 'installed'} and served")
+
+    _on_cluster(kubeconfig, context, work)
+
+
+@crds.command()
+def uninstall(
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    group: Annotated[Group | None, typer.Option(help="Only the CRDs of this API group. Default: all of ours.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Also if that deletes Workloads and PodGroups.")] = False,
+) -> None:
+    """Remove our CRDs, and with them every object of theirs."""
+
+    async def work(client: "HttpClient") -> None:
+        from muster.cli.main import Failure
+        from muster.crds.installing import find_installed
+        from muster.crds.installing import uninstall as remove
+
+        found = await find_installed(client, [group.value] if group else [each.value for each in Group])
+        if not found:
+            typer.echo("nothing to remove: none of Muster's CRDs is installed")
+            return
+        if (loss := _loss(found)) and not yes:
+            raise Failure(f"{loss}: say --yes if that is what you want")
+        if loss:
+            typer.echo(loss)
+        await remove(client, found)
+        typer.echo(f"removed {' and '.join(each.name for each in found)}")
+
+    _on_cluster(kubeconfig, context, work)
+
+
+def _loss(found: list["Installed"]) -> str:
+    """What is deleted with the CRDs, as the beginning of a sentence; empty if that is nothing."""
+    goes = [f"{each.objects} {each.kind.name}s of {each.group}" for each in found if each.objects]
+    hidden = [each.name for each in found if each.objects is None]
+    if hidden:
+        goes.append(f"whatever is in {' and '.join(hidden)}, which this API server does not show")
+    return f"this deletes {' and '.join(goes)}" if goes else ""
+
+
+def _on_cluster(kubeconfig: Path | None, context: str | None, work: Callable[["HttpClient"], Awaitable[None]]) -> None:
+    from muster.cli.main import Failure
+    from muster.crds.survey import Refused
+    from muster.kube.credentials import NoCredentials, load_credentials
+    from muster.kube.http import HttpClient
+
+    async def connected() -> None:
+        async with HttpClient(load_credentials(kubeconfig, context)) as client:
+            await work(client)
+
+    try:
+        asyncio.run(connected())
+    except (NoCredentials, Refused) as problem:
+        raise Failure(str(problem)) from problem
