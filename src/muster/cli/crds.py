@@ -21,8 +21,8 @@ crds = typer.Typer(
 Kubeconfig = Annotated[Path | None, typer.Option(help="Cluster to work on. Default: ~/.kube/config.")]
 Context = Annotated[str | None, typer.Option(help="Context of the kubeconfig.")]
 DEAD_ONES = (
-    "there are CRDs in scheduling.k8s.io on this API server, which has that group built in: nobody can use them, and the "
-    "garbage collector waits for them; remove them"
+    "there are CRDs in scheduling.k8s.io on this API server, which has that group built in: nobody can use them, and "
+    "the garbage collector waits for them; remove them"
 )
 
 

@@ -25,6 +25,8 @@ PATHS = {
     "serviceaccounts": "/api/v1",
     "workloads": "/apis/scheduling.k8s.io/v1alpha2",
     "podgroups": "/apis/scheduling.k8s.io/v1alpha2",
+    "priorityclasses": "/apis/scheduling.k8s.io/v1",
+    "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
     "selfsubjectaccessreviews": "/apis/authorization.k8s.io/v1",
     "clusterroles": "/apis/rbac.authorization.k8s.io/v1",
     "clusterrolebindings": "/apis/rbac.authorization.k8s.io/v1",
@@ -127,9 +129,9 @@ class Api:
         url = f"{self._host}{path}{'?' + query if query else ''}"
         headers = {**self._headers, "Content-Type": content_type}
         answer = self._pool.request(method, url, body=json.dumps(body) if body is not None else None, headers=headers)
-        parsed: Object = json.loads(answer.data) if answer.data else {}
         if answer.status >= 400:
-            raise ApiError(answer.status, parsed)
+            raise ApiError(answer.status, _explanation(answer.data))
+        parsed: Object = json.loads(answer.data) if answer.data else {}
         return parsed
 
 
@@ -170,6 +172,15 @@ class Recording:
             for event in self._api.watch(self._kind, self._namespace, resourceVersion=self._from):
                 self.seen_at.append(time.monotonic())
                 self.events.append(event)
+
+
+def _explanation(data: bytes) -> Object:
+    """Why a call failed. Where the server knows no such path, it is not even JSON."""
+    try:
+        parsed: Object = json.loads(data)
+    except ValueError:
+        return {"message": data.decode(errors="replace")}
+    return parsed
 
 
 def _path(kind: str, namespace: str = "", name: str = "") -> str:

@@ -1,0 +1,211 @@
+"""Every server says the same about the same object: V36-01..57 and V36-60..77 of the in-tree catalogue, and more.
+
+The built-in API, our CRDs in `scheduling.k8s.io` and our CRDs in `scheduling.muster.dev` run one table. A refusal must
+name the same field everywhere. Rows that cannot agree are in `docs/crds.md`; their tests say what happens instead.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.conformance.validation import pod_group_rows, shared_rows, workload_rows
+from tests.conformance.validation.rows import UNKNOWN, Kind, Object, Row, claim, claims, condition, group, workload
+from tests.conformance.validation.sites import BUILT_IN_GROUP, NATIVE, OWN_GROUP, Site, crd_site, prepared
+from tests.e2e.support.api import APPLY, MERGE, ApiError
+from tests.e2e.support.waiting import eventually
+
+ROWS = [*shared_rows.rows(), *pod_group_rows.rows(), *workload_rows.rows()]
+CREATES = [row for row in ROWS if row.before is None]
+UPDATES = [row for row in ROWS if row.before is not None and row.status is None]
+STATUSES = [row for row in ROWS if row.status is not None]
+SPECS: dict[Kind, Object] = {"podgroups": group(), "workloads": workload()}
+REFUSALS = {400, 403, 404, 405, 422}
+
+
+@pytest.fixture(scope="module", params=[NATIVE, BUILT_IN_GROUP, OWN_GROUP])
+def site(request: pytest.FixtureRequest) -> Iterator[Site]:
+    if request.param == NATIVE:
+        with prepared(NATIVE, request.getfixturevalue("native")) as there:
+            yield there
+    else:
+        with crd_site(request.param) as there:
+            yield there
+
+
+def row_id(row: Row) -> str:
+    return f"{row.kind} {row.name}"
+
+
+@pytest.mark.parametrize("row", CREATES, ids=row_id)
+def test_create(site: Site, row: Row) -> None:
+    if row.wrong:
+        assert row.wrong in refusal(lambda: site.create(row.kind, row.spec))
+    else:
+        made = site.create(row.kind, row.spec)
+        assert includes(made["spec"], row.spec), made["spec"]
+
+
+def test_v36_28_only_pod_groups_get_a_disruption_mode_by_default(site: Site) -> None:
+    assert site.create("podgroups", group())["spec"]["disruptionMode"] == "Pod"
+    (only,) = site.create("workloads", workload())["spec"]["podGroupTemplates"]
+    assert "disruptionMode" not in only
+
+
+@pytest.mark.parametrize("row", UPDATES, ids=row_id)
+def test_update(site: Site, row: Row) -> None:
+    made = site.create(row.kind, row.before or {})
+    spec = {field: value for field, value in {**made["spec"], **row.spec}.items() if value is not None}
+    if row.wrong:
+        assert row.wrong in refusal(lambda: site.update(row.kind, {**made, "spec": spec}))
+        assert site.get(row.kind, made["metadata"]["name"])["spec"] == made["spec"]
+    else:
+        site.update(row.kind, {**made, "spec": spec})
+
+
+@pytest.mark.parametrize("row", STATUSES, ids=row_id)
+def test_status(site: Site, row: Row) -> None:
+    made = site.create(row.kind, row.before or {})
+    if row.wrong:
+        assert row.wrong in refusal(lambda: site.update(row.kind, {**made, "status": row.status}, "/status"))
+    else:
+        told = site.update(row.kind, {**made, "status": row.status}, "/status")
+        assert includes(told.get("status") or {}, row.status or {})
+        assert told["spec"] == made["spec"]
+
+
+def test_v36_51_the_status_is_dropped_on_create(site: Site) -> None:
+    for status in ({"conditions": [condition()]}, {"conditions": [condition(status="nonsense")]}):
+        made = site.create("podgroups", group(), status=status)
+        assert not made.get("status")
+
+
+@pytest.mark.parametrize("kind", ["podgroups", "workloads"])
+def test_v36_53_56_names(site: Site, kind: Kind) -> None:
+    spec = SPECS[kind]
+    assert "name or generateName is required" in refusal(lambda: site.create(kind, spec, metadata={}))
+    for name in (".podGroup", "w" * 254, "Upper", "a/b"):
+        refused = refusal(lambda name=name: site.create(kind, spec, metadata={"name": name}))
+        assert "metadata.name" in refused
+    assert site.create(kind, spec, metadata={"generateName": "given-"})["metadata"]["name"].startswith("given-")
+    site.create(kind, spec, metadata={"name": f"a.b.{'c' * 249}"})
+    made = site.create(kind, spec)
+    renamed = {**made, "metadata": {**made["metadata"], "name": "other"}}
+    path = site.path(kind, made["metadata"]["name"])
+    assert "does not match the name" in refusal(lambda: site.api._call("PUT", path, body=renamed))
+
+
+@pytest.mark.parametrize("kind", ["podgroups", "workloads"])
+def test_v36_56_namespaces(site: Site, kind: Kind) -> None:
+    for namespace in ("", ".ns", "n" * 64, "no-such-namespace"):
+        refusal(lambda namespace=namespace: site.create(kind, SPECS[kind], namespace))
+
+
+@pytest.mark.parametrize("kind", ["podgroups", "workloads"])
+def test_v36_56_metadata_may_change(site: Site, kind: Kind) -> None:
+    made = site.create(kind, SPECS[kind])
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "some", "uid": "00000000-0000-4000-8000-000000000000"}
+    more = {"labels": {"a": "b"}, "annotations": {"c": "d"}, "ownerReferences": [owner], "finalizers": ["e.com/f"]}
+    changed = site.update(kind, {**made, "metadata": {**made["metadata"], **more}})
+    assert includes(changed["metadata"], {key: more[key] for key in ("labels", "annotations", "ownerReferences")})
+    site.update(kind, {**changed, "metadata": {**changed["metadata"], "finalizers": []}})
+
+
+def test_v36_54_a_status_update_changes_the_status_only(site: Site) -> None:
+    made = site.create("podgroups", group())
+    body = {
+        **made,
+        "metadata": {**made["metadata"], "labels": {"a": "b"}, "finalizers": []},
+        "spec": group(schedulingPolicy={"gang": {"minCount": 99}}),
+        "status": {"conditions": [condition()]},
+    }
+    told = site.update("podgroups", body, "/status")
+    assert told["spec"] == made["spec"]
+    assert "labels" not in told["metadata"]
+    assert told["metadata"].get("finalizers") == made["metadata"].get("finalizers")
+    assert includes(told["status"]["conditions"], [condition()])
+    spec_update = site.update("podgroups", {**told, "status": {}})
+    assert includes(spec_update["status"]["conditions"], [condition()])
+    path = site.path("podgroups", made["metadata"]["name"]) + "/status"
+    renamed = {**told, "metadata": {**told["metadata"], "name": "other"}}
+    assert "does not match the name" in refusal(lambda: site.api._call("PUT", path, body=renamed))
+
+
+def test_workloads_have_no_status(site: Site) -> None:
+    made = site.create("workloads", workload(), status={"conditions": [condition()]})
+    assert "status" not in made
+    refusal(lambda: site.update("workloads", made, "/status"))
+
+
+@pytest.mark.parametrize("kind", ["podgroups", "workloads"])
+def test_v36_57_e36_01_02_objects_can_be_made_read_watched_changed_and_deleted(site: Site, kind: Kind) -> None:
+    label = {"labelSelector": "part=57"}
+    seen = site.api._call("GET", site.path(kind), {"limit": "1"})["metadata"]["resourceVersion"]
+    made = site.create(kind, SPECS[kind], metadata={"name": site.fresh_name(), "labels": {"part": "57"}})
+    name = made["metadata"]["name"]
+    assert site.get(kind, name)["spec"] == made["spec"]
+    assert [item["metadata"]["name"] for item in site.api._call("GET", site.path(kind), label)["items"]] == [name]
+    patched = site.api._call("PATCH", site.path(kind, name), {}, {"metadata": {"annotations": {"a": "b"}}}, MERGE)
+    assert patched["metadata"]["annotations"] == {"a": "b"}
+    applied = {"apiVersion": made["apiVersion"], "kind": made["kind"], "metadata": {"name": name}, "spec": made["spec"]}
+    site.api._call("PATCH", site.path(kind, name), {"fieldManager": "somebody", "force": "true"}, applied, APPLY)
+    site.api._call("DELETE", site.path(kind), label)
+    eventually(lambda: not site.api._call("GET", site.path(kind), label)["items"], "it is gone")
+    path = f"{site.path(kind)}?watch=true&timeoutSeconds=1&resourceVersion={seen}&labelSelector=part%3D57"
+    status, stream = site.api.raw(path)
+    events = [json.loads(line)["type"] for line in stream.splitlines()]
+    assert (status, events[0], events[-1]) == (200, "ADDED", "DELETED")
+
+
+DRA = [None, claims(claim())]
+
+
+@pytest.mark.parametrize("after", DRA, ids=["without", "with"])
+@pytest.mark.parametrize("before", DRA, ids=["without", "with"])
+def test_v36_55_73_claims_are_never_dropped(site: Site, before: Object | None, after: Object | None) -> None:
+    """The matrix with the gate on: what is unchanged stays, what is changed is refused, nothing is dropped."""
+    made = site.create("podgroups", group(**(before or {})))
+    spec = {field: value for field, value in made["spec"].items() if field != "resourceClaims"}
+    body = {**made, "spec": {**spec, **(after or {})}}
+    if before == after:
+        assert site.update("podgroups", body)["spec"] == made["spec"]
+    else:
+        assert "spec.resourceClaims" in refusal(lambda: site.update("podgroups", body))
+
+
+POD: Object = {"containers": [{"name": "c", "image": "c"}]}
+GROUPS = {"nil": {}, "empty": {"podGroupName": ""}, "bad": {"podGroupName": "a/b"}, "long": {"podGroupName": "p" * 254}}
+
+
+def test_v36_74_75_a_pod_names_its_group(site: Site) -> None:
+    """Cannot agree: a server without the feature drops `spec.schedulingGroup` from a pod, right or wrong."""
+    good: Object = {**POD, "schedulingGroup": {"podGroupName": "some"}}
+    made = site.api.create("pods", {"metadata": {"name": site.fresh_name()}, "spec": good}, site.namespace)
+    assert made["spec"].get("schedulingGroup") == (good["schedulingGroup"] if site.native else None)
+    for named in GROUPS.values():
+        bad = {"metadata": {"name": site.fresh_name()}, "spec": {**POD, "schedulingGroup": named}}
+        if site.native:
+            assert "spec.schedulingGroup" in refusal(lambda bad=bad: site.api.create("pods", bad, site.namespace))
+        else:
+            assert "schedulingGroup" not in site.api.create("pods", bad, site.namespace)["spec"]
+    change = {"spec": {"schedulingGroup": {"podGroupName": "other"}}}
+    if site.native:
+        name = made["metadata"]["name"]
+        assert "pod updates may not change" in refusal(lambda: site.api.patch("pods", name, change, site.namespace))
+
+
+def refusal(attempt: Any) -> str:
+    with pytest.raises(ApiError) as refused:
+        attempt()
+    assert refused.value.status in REFUSALS
+    return refused.value.message
+
+
+def includes(returned: Any, sent: Any) -> bool:
+    """What was sent is there. Empty is as good as absent."""
+    if isinstance(sent, dict):
+        return all(includes(returned.get(key), value) for key, value in sent.items() if key != UNKNOWN)
+    if isinstance(sent, list) and sent:
+        return len(returned) == len(sent) and all(includes(*pair) for pair in zip(returned, sent, strict=True))
+    return bool(returned == sent or (not sent and not returned))

@@ -1,0 +1,1 @@
+"""Valid and invalid Workloads and PodGroups: one table for every server that has them."""
