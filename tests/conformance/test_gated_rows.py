@@ -1,0 +1,128 @@
+"""The rows about feature gates: what the built-in server does while a gate is off.
+
+CRDs have no gates, so these rows cannot agree: our CRDs are the built-in API with every gate on (`docs/crds.md`). These
+tests prove the other half of that sentence.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.conformance.test_validation_rows import POD, refusal
+from tests.conformance.validation.rows import (
+    HIGH,
+    Object,
+    claim,
+    claims,
+    condition,
+    group,
+    template,
+    topology,
+    workload,
+)
+from tests.conformance.validation.sites import NATIVE, Site, prepared
+from tests.e2e.support.clusters import start_cluster
+
+PARTS = ("TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption", "DRAWorkloadResourceClaims")
+ALL = (*PARTS, "GangScheduling", "GenericWorkload", "WorkloadWithJob")
+
+GATED: dict[str, Object] = {
+    "V36-15 V36-71 constraints": topology("foo"),
+    "V36-52 two topology keys": topology("foo", "bar"),
+    "V36-26 disruptionMode": {"disruptionMode": "PodGroup"},
+    "V36-27 unknown disruptionMode": {"disruptionMode": "Invalid"},
+    "V36-29 class": {"priorityClassName": HIGH},
+    "V36-30 bad class": {"priorityClassName": "high/priority"},
+    "V36-31 priority": {"priority": 1000},
+    "V36-32 priority too high": {"priority": 10**9 + 1},
+    "V36-55 V36-73 claims": claims(claim()),
+}
+EVERYTHING = {**topology("foo"), "disruptionMode": "PodGroup", "priorityClassName": HIGH, **claims(claim())}
+CHANGES: dict[str, Object] = {
+    "V36-42 constraints": {"schedulingConstraints": {}},
+    "V36-42 topology key": topology("bar"),
+    "V36-43 claims": claims(claim("other")),
+    "V36-44 disruptionMode": {"disruptionMode": "Pod"},
+    "V36-44 class": {"priorityClassName": "low-priority"},
+    "V36-44 priority": {"priority": 2000},
+}
+
+
+@dataclass
+class Gated:
+    """A server whose gates were on when these were made, and are off now."""
+
+    site: Site
+    group: Object
+    workload: Object
+    pod: Object
+
+    def restart(self, *gates: str, on: bool) -> None:
+        switched = ",".join(f"{gate}={str(on).lower()}" for gate in gates)
+        self.site.cluster.restart(f"--apiserver-flag=--feature-gates={switched}")
+
+
+@pytest.fixture(scope="module")
+def gated() -> Iterator[Gated]:
+    cluster = start_cluster("gates", "--profile", "native", "--nodes", "1")
+    try:
+        with prepared(NATIVE, cluster) as site:
+            pod = {"metadata": {"name": "grouped"}, "spec": {**POD, "schedulingGroup": {"podGroupName": "some"}}}
+            made = Gated(
+                site,
+                site.create("podgroups", group(**EVERYTHING)),
+                site.create("workloads", workload(template(**EVERYTHING))),
+                site.api.create("pods", pod, site.namespace),
+            )
+            made.restart(*PARTS, on=False)
+            yield made
+    finally:
+        cluster.down()
+
+
+@pytest.mark.parametrize("row", GATED)
+def test_on_create_a_gated_field_is_dropped_right_or_wrong(gated: Gated, row: str) -> None:
+    """The default comes back after the drop: a PodGroup that asked for disruptionMode PodGroup reads as Pod."""
+    spec = gated.site.create("podgroups", group(**GATED[row]))["spec"]
+    assert spec.pop("disruptionMode") == "Pod"
+    assert not spec.keys() & (EVERYTHING.keys() | {"priority"})
+    (only,) = gated.site.create("workloads", workload(template(**GATED[row])))["spec"]["podGroupTemplates"]
+    assert not {field for field, value in only.items() if value} & (EVERYTHING.keys() | {"priority"})
+
+
+@pytest.mark.parametrize("row", CHANGES)
+def test_what_was_there_may_stay_and_may_not_change(gated: Gated, row: str) -> None:
+    assert gated.site.update("podgroups", {**gated.group})["spec"] == gated.group["spec"]
+    (field,) = CHANGES[row]
+    body = {**gated.group, "spec": {**gated.group["spec"], **CHANGES[row]}}
+    assert f"spec.{field}" in refusal(lambda: gated.site.update("podgroups", body))
+
+
+def test_v36_55_the_status_of_claims_that_were_there_is_kept(gated: Gated) -> None:
+    status = {"conditions": [condition()], "resourceClaimStatuses": [{"name": "claim"}]}
+    told = gated.site.update("podgroups", {**gated.group, "status": status}, "/status")
+    assert told["status"]["resourceClaimStatuses"] == status["resourceClaimStatuses"]
+    without = gated.site.create("podgroups", group())
+    told = gated.site.update("podgroups", {**without, "status": status}, "/status")
+    assert "resourceClaimStatuses" not in told["status"]
+
+
+def test_v36_72_a_gated_field_that_an_update_adds_is_dropped(gated: Gated) -> None:
+    made = gated.site.create("workloads", workload())
+    for changes in (topology("foo"), claims(claim()), {"disruptionMode": "Pod"}):
+        updated = gated.site.update("workloads", {**made, "spec": workload(template(**changes))})
+        assert updated["spec"] == made["spec"]
+
+
+def test_v36_76_77_the_group_of_a_pod(gated: Gated) -> None:
+    """Last, since the whole API is off for a while."""
+    api, namespace = gated.site.api, gated.site.namespace
+    gated.restart(*ALL, on=False)
+    new = {"metadata": {"name": "new"}, "spec": {**POD, "schedulingGroup": {"podGroupName": "some"}}}
+    assert "schedulingGroup" not in api.create("pods", new, namespace)["spec"]
+    for on in (False, True):
+        if on:
+            gated.restart(*PARTS, "GangScheduling", "GenericWorkload", on=True)
+        kept = api.patch("pods", "grouped", {"metadata": {"labels": {"on": str(on)}}}, namespace)
+        assert kept["spec"]["schedulingGroup"] == gated.pod["spec"]["schedulingGroup"]
