@@ -111,23 +111,19 @@ def _wrong_with_job(cluster: FakeCluster, job: JobView) -> Iterator[str]:
     else:
         for group in groups:
             exists = ("podgroups", job.key.namespace, group) in cluster.objects
-            if not exists and not _was_a_user_s(cluster, group):
-                yield f"I4: the group {group!r} of Job {job.key} is missing"
-
-
-def _was_a_user_s(cluster: FakeCluster, group: str) -> bool:
-    """A group that a user made and took away is not ours to make again."""
-    return any(
-        change.plural == "podgroups" and change.name == group and change.verb == "ADDED" and change.actor != MUSTER
-        for change in cluster.history
-    )
+            if not exists and not _told(cluster, job, "GroupLost"):
+                yield f"I4: the group {group!r} of Job {job.key} is missing, and nothing says why"
 
 
 def standing_aside(cluster: FakeCluster, job: JobView) -> list[str]:
+    return _told(cluster, job, "StandingAside")
+
+
+def _told(cluster: FakeCluster, job: JobView, reason: str) -> list[str]:
     return [
         event["message"]
         for event in cluster.find("events", job.key.namespace)
-        if event["reason"] == "StandingAside" and event["involvedObject"]["uid"] == job.uid
+        if event["reason"] == reason and event["involvedObject"]["uid"] == job.uid
     ]
 
 
