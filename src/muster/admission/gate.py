@@ -30,7 +30,7 @@ class PodGate:
         # In admission the pod's own metadata may still lack its namespace; the request has it.
         pod = replace(PodView.parse(review.new), namespace=review.namespace)
         ref = pod.job
-        if ref is None or pod.group:
+        if ref is None or self.formation.observer.dialect.group_of(pod):
             return ALLOWED
         try:
             async with asyncio.timeout(seconds):

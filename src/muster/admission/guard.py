@@ -7,6 +7,7 @@ from muster.admission.review import Review
 from muster.api.job import JobView
 from muster.core.admit import ALLOWED, Verdict, admit_parallelism
 from muster.core.decide import Observed, Rules
+from muster.core.eligibility import preset_group
 from muster.kube.errors import KubeError
 from muster.runtime.observer import Observer
 
@@ -33,7 +34,8 @@ class ParallelismGuard:
 
     async def _observe(self, job: JobView) -> Observed:
         seen = await self.observer.live(job.ref, thorough=True)
-        if not job.scheduling_group:
+        preset = preset_group(job, self.rules.policy)
+        if not preset:
             return seen
-        group = await self.observer.pod_group(job.key.namespace, job.scheduling_group)
+        group = await self.observer.pod_group(job.key.namespace, preset)
         return seen if group is None else replace(seen, pod_groups=(*seen.pod_groups, group))

@@ -5,9 +5,10 @@ import logging
 from dataclasses import dataclass, field
 from typing import Any
 
-from muster.admission.server import GATE_PATH, GUARD_PATH
+from muster.admission.server import GATE_PATH, GUARD_PATH, POD_GROUPS_PATH
+from muster.api.dialect import Dialect
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
-from muster.api.pod import COMPLETION_INDEX_LABEL
+from muster.api.pod import COMPLETION_INDEX_LABEL, POD_GROUP_ANNOTATION
 from muster.config.types import Settings
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
@@ -21,27 +22,48 @@ TRIES = 5
 _OLD_PARALLELISM = "(has(oldObject.spec.parallelism) ? oldObject.spec.parallelism : 1)"
 _NEW_PARALLELISM = "(has(object.spec.parallelism) ? object.spec.parallelism : 1)"
 _INDEXED = "(has(object.spec.completionMode) && object.spec.completionMode == 'Indexed')"
-_GROUP_PRESET = "has(object.spec.template.spec.schedulingGroup)"
+_ANNOTATED = f"has(object.metadata.annotations) && '{POD_GROUP_ANNOTATION}' in object.metadata.annotations"
+_TEMPLATE_ANNOTATED = (
+    "has(object.spec.template.metadata) && has(object.spec.template.metadata.annotations) && "
+    f"'{POD_GROUP_ANNOTATION}' in object.spec.template.metadata.annotations"
+)
+_GROUP_PRESET = f"has(object.spec.template.spec.schedulingGroup) || ({_TEMPLATE_ANNOTATED})"
 
 
-def mutating_configuration(name: str, base_url: str, authority: bytes, settings: Settings) -> Object:
-    return _configuration("MutatingWebhookConfiguration", name, _gate_webhook(base_url, authority, settings))
+def mutating_configuration(name: str, base_url: str, authority: bytes, settings: Settings, dialect: Dialect) -> Object:
+    webhooks = [_gate_webhook(base_url, authority, settings, dialect)]
+    if not dialect.native:
+        webhooks.append(_pod_groups_webhook(base_url, authority, settings, dialect))
+    return _configuration("MutatingWebhookConfiguration", name, *webhooks)
 
 
 def validating_configuration(name: str, base_url: str, authority: bytes, settings: Settings) -> Object:
     return _configuration("ValidatingWebhookConfiguration", name, _guard_webhook(base_url, authority, settings))
 
 
-def _gate_webhook(base_url: str, authority: bytes, settings: Settings) -> Object:
+def _gate_webhook(base_url: str, authority: bytes, settings: Settings, dialect: Dialect) -> Object:
     """Asked for pods of Indexed Jobs only: a pod does not show more of its Job than that."""
+    by_field, by_annotation = "!has(object.spec.schedulingGroup)", f"!({_ANNOTATED})"
     return {
         **_shared(settings),
         "name": "pod-gate.muster.dev",
         "clientConfig": _client(base_url, GATE_PATH, authority),
-        "rules": [_rule("", "pods", "CREATE")],
+        "rules": [_rule("", "v1", "pods", "CREATE")],
         "objectSelector": {"matchExpressions": [{"key": COMPLETION_INDEX_LABEL, "operator": "Exists"}]},
-        "matchConditions": [{"name": "has-no-group-yet", "expression": "!has(object.spec.schedulingGroup)"}],
+        "matchConditions": [{"name": "has-no-group-yet", "expression": by_field if dialect.native else by_annotation}],
         "sideEffects": "NoneOnDryRun",
+        "reinvocationPolicy": "Never",
+    }
+
+
+def _pod_groups_webhook(base_url: str, authority: bytes, settings: Settings, dialect: Dialect) -> Object:
+    """Does for PodGroups that are CRDs what the API server does for its own."""
+    return {
+        **_shared(settings),
+        "name": "pod-groups.muster.dev",
+        "clientConfig": _client(base_url, POD_GROUPS_PATH, authority),
+        "rules": [_rule(dialect.group, dialect.version, "podgroups", "CREATE")],
+        "sideEffects": "None",
         "reinvocationPolicy": "Never",
     }
 
@@ -52,7 +74,7 @@ def _guard_webhook(base_url: str, authority: bytes, settings: Settings) -> Objec
         **_shared(settings),
         "name": "parallelism-guard.muster.dev",
         "clientConfig": _client(base_url, GUARD_PATH, authority),
-        "rules": [_rule("batch", "jobs", "UPDATE")],
+        "rules": [_rule("batch", "v1", "jobs", "UPDATE")],
         "matchConditions": [
             {"name": "parallelism-changes", "expression": f"{_OLD_PARALLELISM} != {_NEW_PARALLELISM}"},
             {"name": "can-be-a-gang", "expression": f"{_INDEXED} || {_GROUP_PRESET}"},
@@ -80,22 +102,22 @@ def _client(base_url: str, path: str, authority: bytes) -> dict[str, str]:
     return {"url": f"{base_url}{path}", "caBundle": base64.b64encode(authority).decode()}
 
 
-def _rule(group: str, resource: str, operation: str) -> dict[str, Any]:
+def _rule(group: str, version: str, resource: str, operation: str) -> dict[str, Any]:
     return {
         "apiGroups": [group],
-        "apiVersions": ["v1"],
+        "apiVersions": [version],
         "resources": [resource],
         "operations": [operation],
         "scope": "Namespaced",
     }
 
 
-def _configuration(kind: str, name: str, webhook: Object) -> Object:
+def _configuration(kind: str, name: str, *webhooks: Object) -> Object:
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": kind,
         "metadata": {"name": name, "labels": {MANAGED_BY_LABEL: MANAGED_BY}},
-        "webhooks": [webhook],
+        "webhooks": list(webhooks),
     }
 
 
@@ -104,12 +126,15 @@ class Registration:
     """Webhooks that live as long as this process. What a killed one left behind is taken over."""
 
     client: KubeClient
+    base_url: str
+    authority: bytes
+    settings: Settings
     _registered: list[tuple[Resource, Object]] = field(default_factory=list)
 
-    async def register(self, base_url: str, authority: bytes, settings: Settings) -> None:
+    async def register(self, dialect: Dialect) -> None:
         # The guard first: a gang must not exist for a moment without it.
-        guard = validating_configuration(DEV_NAME, base_url, authority, settings)
-        gate = mutating_configuration(DEV_NAME, base_url, authority, settings)
+        guard = validating_configuration(DEV_NAME, self.base_url, self.authority, self.settings)
+        gate = mutating_configuration(DEV_NAME, self.base_url, self.authority, self.settings, dialect)
         self._registered = [
             (VALIDATING_WEBHOOKS, await self._put(VALIDATING_WEBHOOKS, guard)),
             (MUTATING_WEBHOOKS, await self._put(MUTATING_WEBHOOKS, gate)),

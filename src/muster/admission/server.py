@@ -12,6 +12,7 @@ from aiohttp import web
 from muster.admission.certificates import ServingCertificate
 from muster.admission.gate import PodGate
 from muster.admission.guard import ParallelismGuard
+from muster.admission.podgroups import PodGroupReview
 from muster.admission.review import REFUSED, REFUSED_FOR_NOW, Review, answer
 from muster.api.dialect import Dialect
 from muster.api.wire import Unreadable
@@ -22,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 GATE_PATH = "/pod-gate"
 GUARD_PATH = "/parallelism-guard"
+POD_GROUPS_PATH = "/pod-groups"
 MAX_BODY_BYTES = 8 * 1024 * 1024
 DEFAULT_TIMEOUT_SECONDS = 10.0
 """What the API server waits where a configuration names no timeout."""
@@ -32,17 +34,28 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
-@dataclass(slots=True)
-class AdmissionServer:
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Who answers, for one profile of the API."""
+
+    dialect: Dialect
     gate: PodGate
     guard: ParallelismGuard
-    dialect: Dialect
+    pod_groups: PodGroupReview | None
+    """Only where the PodGroups are Muster's own CRD: the built-in ones are checked by the server."""
+
+
+@dataclass(slots=True)
+class AdmissionServer:
     health: Health
+    desk: Desk | None = None
+    """None until the first API was found. It stays when an API goes: then it says what is wrong."""
 
     def application(self) -> web.Application:
         app = web.Application(client_max_size=MAX_BODY_BYTES)
         app.router.add_post(GATE_PATH, self._gate)
         app.router.add_post(GUARD_PATH, self._guard)
+        app.router.add_post(POD_GROUPS_PATH, self._pod_groups)
         app.router.add_get("/livez", self._alive)
         app.router.add_get("/readyz", self._ready)
         return app
@@ -59,25 +72,48 @@ class AdmissionServer:
         return Listening(runner, runner.addresses[0][1])
 
     async def _gate(self, request: web.Request) -> web.Response:
-        async def judge(review: Review, seconds: float) -> tuple[Verdict, list[dict[str, Any]] | None]:
-            if review.operation != "CREATE":
-                return ALLOWED, None
-            verdict = await self.gate.review(review, seconds)
-            return verdict, self.dialect.join(verdict.join) if verdict.join else None
+        async def judge(desk: Desk, review: Review, seconds: float) -> Judgement:
+            verdict = await desk.gate.review(review, seconds)
+            return verdict, desk.dialect.join(verdict.join, review.new) if verdict.join else None
 
-        return await _respond(request, judge, REFUSED_FOR_NOW)
+        return await self._respond(request, "CREATE", judge, REFUSED_FOR_NOW)
 
     async def _guard(self, request: web.Request) -> web.Response:
-        async def judge(review: Review, seconds: float) -> tuple[Verdict, None]:
-            return await self.guard.review(review, seconds) if review.operation == "UPDATE" else ALLOWED, None
+        async def judge(desk: Desk, review: Review, seconds: float) -> Judgement:
+            return await desk.guard.review(review, seconds), None
 
-        return await _respond(request, judge, REFUSED)
+        return await self._respond(request, "UPDATE", judge, REFUSED)
+
+    async def _pod_groups(self, request: web.Request) -> web.Response:
+        async def judge(desk: Desk, review: Review, seconds: float) -> Judgement:
+            return await desk.pod_groups.review(review, seconds) if desk.pod_groups else (ALLOWED, None)
+
+        return await self._respond(request, "CREATE", judge, REFUSED)
 
     async def _alive(self, _: web.Request) -> web.Response:
         return web.Response(text="alive\n")
 
     async def _ready(self, _: web.Request) -> web.Response:
         return web.Response(text=f"{self.health.sentence}\n", status=200 if self.health.ready else 503)
+
+    async def _respond(self, request: web.Request, operation: str, judge: "Judge", refusal_code: int) -> web.Response:
+        try:
+            review = Review.parse(orjson.loads(await request.read()))
+        except (orjson.JSONDecodeError, Unreadable) as error:
+            return web.Response(status=400, text=f"not an AdmissionReview: {error}\n")
+        verdict, patch = ALLOWED, None
+        try:
+            if self.desk is None:
+                verdict = Verdict(allowed=False, message=f"muster: {self.health.sentence}")
+            elif review.operation == operation:
+                verdict, patch = await judge(self.desk, review, time_to_answer(request.query.get("timeout", "")))
+        except Unreadable as error:
+            logger.warning("an object that cannot be read passes untouched: %s", error)
+        return web.Response(body=answer(review, verdict, patch, refusal_code), content_type="application/json")
+
+
+Judgement = tuple[Verdict, list[dict[str, Any]] | None]
+Judge = Callable[[Desk, Review, float], Awaitable[Judgement]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +123,6 @@ class Listening:
 
     async def stop(self) -> None:
         await self.runner.cleanup()
-
-
-Judge = Callable[[Review, float], Awaitable[tuple[Verdict, list[dict[str, Any]] | None]]]
-
-
-async def _respond(request: web.Request, judge: Judge, refusal_code: int) -> web.Response:
-    try:
-        review = Review.parse(orjson.loads(await request.read()))
-    except (orjson.JSONDecodeError, Unreadable) as error:
-        return web.Response(status=400, text=f"not an AdmissionReview: {error}\n")
-    try:
-        verdict, patch = await judge(review, time_to_answer(request.query.get("timeout", "")))
-    except Unreadable as error:
-        logger.warning("an object that cannot be read passes untouched: %s", error)
-        verdict, patch = ALLOWED, None
-    return web.Response(body=answer(review, verdict, patch, refusal_code), content_type="application/json")
 
 
 def time_to_answer(timeout: str) -> float:

@@ -1,12 +1,17 @@
-"""How one version of the scheduling API spells what Muster means. `NATIVE` is the built-in one of Kubernetes 1.36."""
+"""How one version of the scheduling API spells what Muster means, and how a pod says which group it is in.
+
+`NATIVE` is the API that is built into Kubernetes 1.36. The other two are Muster's own CRDs of the same shape: in the
+same group where the API server does not own it, in Muster's own everywhere else.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
+from muster.api.pod import GROUPED_LABEL, POD_GROUP_ANNOTATION, PodView
 from muster.api.podgroup import PodGroup
-from muster.api.wire import Unreadable
+from muster.api.wire import Raw, Unreadable, mapping
 from muster.api.workload import Workload
 
 
@@ -14,6 +19,8 @@ from muster.api.workload import Workload
 class Dialect:
     group: str
     version: str
+    native: bool = True
+    """Built into the API server: it checks, protects and resolves by code what Muster has to do for its CRDs."""
 
     @property
     def api_version(self) -> str:
@@ -36,12 +43,30 @@ class Dialect:
         body = thing.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
         return {"apiVersion": self.api_version, "kind": type(thing).__name__, **body}
 
-    def join(self, pod_group: str) -> list[dict[str, Any]]:
-        """The JSON patch that makes a pod a member of the group."""
-        return [{"op": "add", "path": "/spec/schedulingGroup", "value": {"podGroupName": pod_group}}]
+    def group_of(self, pod: PodView) -> str:
+        """The group that the pod is a member of; empty for a plain pod."""
+        return pod.group if self.native else pod.annotated_group
+
+    def join(self, pod_group: str, pod: Raw) -> list[dict[str, Any]]:
+        """The JSON patch that makes the pod a member of the group."""
+        if self.native:
+            return [{"op": "add", "path": "/spec/schedulingGroup", "value": {"podGroupName": pod_group}}]
+        metadata = mapping(pod, "metadata")
+        return [
+            _add(metadata, "annotations", POD_GROUP_ANNOTATION, pod_group),
+            _add(metadata, "labels", GROUPED_LABEL, "true"),
+        ]
 
 
 NATIVE = Dialect(group="scheduling.k8s.io", version="v1alpha2")
+CRD_IN_KUBERNETES_GROUP = Dialect(group="scheduling.k8s.io", version="v1alpha2", native=False)
+CRD_IN_OWN_GROUP = Dialect(group="scheduling.muster.dev", version="v1alpha2", native=False)
+
+
+def _add(metadata: Raw, field: str, key: str, value: str) -> dict[str, Any]:
+    if not mapping(metadata, field):
+        return {"op": "add", "path": f"/metadata/{field}", "value": {key: value}}
+    return {"op": "add", "path": f"/metadata/{field}/{key.replace('~', '~0').replace('/', '~1')}", "value": value}
 
 
 def _first_problem(kind: str, error: ValidationError) -> str:

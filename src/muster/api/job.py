@@ -5,6 +5,7 @@ from typing import Self
 
 from muster.api.keys import JobKey, JobRef, Uid
 from muster.api.meta import OwnerReference, controller_of
+from muster.api.pod import POD_GROUP_ANNOTATION
 from muster.api.wire import Raw, as_object, flag, integer, mapping, mappings, text
 
 JOB_CONTROLLER = "kubernetes.io/job-controller"
@@ -24,6 +25,8 @@ class JobView:
     controller: OwnerReference | None
     scheduling_group: str | None
     """Name of the PodGroup that the pod template presets; empty if the template has an empty group."""
+    annotated_group: str
+    """The same by annotation, for servers that have no field for it."""
     priority_class_name: str
     scheduler_name: str
     node_name: str
@@ -36,7 +39,8 @@ class JobView:
     def parse(cls, raw: object) -> Self:
         job = as_object(raw, "Job")
         metadata, spec, status = mapping(job, "metadata"), mapping(job, "spec"), mapping(job, "status")
-        pod = mapping(mapping(spec, "template"), "spec")
+        template = mapping(spec, "template")
+        pod = mapping(template, "spec")
         return cls(
             key=JobKey(text(metadata, "namespace"), text(metadata, "name")),
             uid=Uid(text(metadata, "uid")),
@@ -48,6 +52,7 @@ class JobView:
             managed_by=text(spec, "managedBy"),
             controller=controller_of(metadata),
             scheduling_group=_scheduling_group(pod),
+            annotated_group=text(mapping(mapping(template, "metadata"), "annotations"), POD_GROUP_ANNOTATION),
             priority_class_name=text(pod, "priorityClassName"),
             scheduler_name=text(pod, "schedulerName") or DEFAULT_SCHEDULER,
             node_name=text(pod, "nodeName"),

@@ -61,6 +61,7 @@ class ObjectMeta(Wire):
     deletion_timestamp: str | None = None
     labels: dict[str, str] = {}
     owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
 
     @property
     def controller(self) -> OwnerReference | None:

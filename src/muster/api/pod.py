@@ -9,6 +9,10 @@ from muster.api.wire import as_object, mapping, text
 
 CONTROLLER_UID_LABEL = "batch.kubernetes.io/controller-uid"
 COMPLETION_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+POD_GROUP_ANNOTATION = "muster.dev/pod-group"
+"""Names a pod's group where the API server has no field for it."""
+GROUPED_LABEL = "muster.dev/grouped"
+"""Marks pods that carry the annotation, so that they can be selected: group names are too long for a label."""
 
 FINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
@@ -21,7 +25,11 @@ class PodView:
     live: bool
     """Not in a final phase: it runs, or may still run."""
     group: str
-    """Name of the PodGroup it belongs to; empty for a plain pod."""
+    """Name of the PodGroup in `spec.schedulingGroup`; empty if it has none."""
+    annotated_group: str
+    """Name of the PodGroup in its annotation; empty if it has none."""
+    bound: bool
+    """The scheduler has found it a node."""
 
     @classmethod
     def parse(cls, raw: object) -> Self:
@@ -33,6 +41,8 @@ class PodView:
             controller=controller_of(metadata),
             live=text(mapping(pod, "status"), "phase") not in FINAL_PHASES,
             group=text(mapping(spec, "schedulingGroup"), "podGroupName"),
+            annotated_group=text(mapping(metadata, "annotations"), POD_GROUP_ANNOTATION),
+            bound=bool(text(spec, "nodeName")),
         )
 
     @property

@@ -92,6 +92,11 @@ _CLAIMS_EXIST = rule(
 )
 
 
+PROTECTION = "scheduling.k8s.io/podgroup-protection"
+"""The finalizer that keeps a PodGroup while pods that have not ended belong to it."""
+SCHEDULED = "PodGroupScheduled"
+
+
 class PodGroup(Wire):
     """One running group of pods, with its scheduling policy and the scheduler's verdict on it."""
 
@@ -116,4 +121,4 @@ class PodGroup(Wire):
     @property
     def scheduled(self) -> Condition | None:
         conditions = self.status.conditions if self.status else ()
-        return next((c for c in conditions if c.type == "PodGroupScheduled"), None)
+        return next((c for c in conditions if c.type == SCHEDULED), None)

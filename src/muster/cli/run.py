@@ -1,4 +1,4 @@
-"""`muster run`: wires the parts together, starts them, and ends them in order."""
+"""`muster run`: reads the flags, opens the doors, and ends everything in order."""
 
 import asyncio
 import logging
@@ -13,28 +13,15 @@ from pathlib import Path
 import uvloop
 
 from muster.admission.certificates import ServingCertificate, self_signed
-from muster.admission.gate import PodGate
-from muster.admission.guard import ParallelismGuard
 from muster.admission.registration import Registration
 from muster.admission.server import AdmissionServer, Listening
-from muster.api.dialect import NATIVE
-from muster.api.keys import JobKey
+from muster.cli.lives import Cluster, live
 from muster.cli.main import Failure
 from muster.config.types import Settings
-from muster.core.decide import Rules
-from muster.core.eligibility import Policy
 from muster.kube.credentials import Credentials, NoCredentials, load_credentials
-from muster.kube.errors import KubeError
 from muster.kube.http import HttpClient
-from muster.runtime.cache import Cache
-from muster.runtime.checking import Resync, keep_probing
 from muster.runtime.events import Recorder
-from muster.runtime.executor import Executor
-from muster.runtime.formation import Formation
-from muster.runtime.health import ADMISSION, API, WATCHING, Health
-from muster.runtime.observer import Observer
-from muster.runtime.queue import WorkQueue
-from muster.runtime.reconciler import Reconciler
+from muster.runtime.health import API, Health
 
 logger = logging.getLogger("muster")
 
@@ -42,7 +29,6 @@ LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - in a pod, the API server comes from outside
 DEFAULT_PORT = 9443
 LAST_EVENTS_SECONDS = 2.0
-REGISTER_AGAIN_SECONDS = 2.0
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
@@ -73,84 +59,34 @@ async def _serve(options: Options, credentials: Credentials, settings: Settings)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with HttpClient(credentials) as client:
-        parts = build(client, settings)
-        certificate = self_signed(LOOPBACK)
-        async with _listening(parts, options, certificate) as listening:
-            registration = Registration(client)
-            base_url = f"https://{LOOPBACK}:{listening.port}"
-            work = asyncio.create_task(_work(parts, credentials, settings))
-            register = asyncio.create_task(
-                _register(registration, parts.health, base_url, certificate.authority, settings)
-            )
-            stopping = asyncio.create_task(stop.wait())
-            await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            register.cancel()
-            with suppress(asyncio.CancelledError):
-                await register
-            # The webhooks go first: from then on nobody asks a server that is about to end.
-            await registration.remove()
-            await parts.recorder.drain(LAST_EVENTS_SECONDS)
-            work.cancel()
-            with suppress(asyncio.CancelledError):
-                await work
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    health: Health
-    cache: Cache
-    queue: WorkQueue[JobKey]
-    observer: Observer
-    recorder: Recorder
-    reconciler: Reconciler
-    server: AdmissionServer
-    resync: Resync
-
-
-def build(client: HttpClient, settings: Settings) -> Parts:
-    rules = Rules(NATIVE, Policy(settings.excluded_namespaces, settings.scheduler_names))
-    health, cache, queue = Health(), Cache(), WorkQueue[JobKey]()
+    health = Health()
     health.announce(API, "the API server has not been asked yet")
-    health.announce(WATCHING, "watching has not started yet")
-    health.announce(ADMISSION, "the webhooks are not registered yet")
-    observer = Observer(client, rules.dialect, cache)
-    recorder = Recorder(client, f"{socket.gethostname()}-{os.getpid()}")
-    formation = Formation(observer, Executor(observer), rules, recorder, health)
-    server = AdmissionServer(PodGate(formation), ParallelismGuard(observer, rules), rules.dialect, health)
-    reconciler = Reconciler(cache, queue, formation, rules)
-    return Parts(
-        health,
-        cache,
-        queue,
-        observer,
-        recorder,
-        reconciler,
-        server,
-        Resync(observer, queue, rules, settings.resync_seconds),
-    )
-
-
-async def _work(parts: Parts, credentials: Credentials, settings: Settings) -> None:
-    from muster.watching.handlers import Inbox
-    from muster.watching.supervisor import Supervisor
-
-    inbox = Inbox(parts.cache, parts.queue, parts.reconciler.formation)
-    supervisor = Supervisor(inbox, parts.observer.dialect, credentials, parts.resync, parts.health)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(parts.recorder.run())
-        group.create_task(parts.reconciler.run(settings.workers))
-        group.create_task(keep_probing(parts.observer, parts.health, settings.probe_seconds))
-        group.create_task(parts.resync.run(parts.health))
-        group.create_task(supervisor.run())
+    certificate = self_signed(LOOPBACK)
+    server = AdmissionServer(health)
+    async with HttpClient(credentials) as client, _listening(server, options, certificate) as listening:
+        registration = Registration(client, f"https://{LOOPBACK}:{listening.port}", certificate.authority, settings)
+        recorder = Recorder(client, f"{socket.gethostname()}-{os.getpid()}")
+        cluster = Cluster(client, credentials, settings, health, server, registration, recorder)
+        work, posting = asyncio.create_task(live(cluster)), asyncio.create_task(recorder.run())
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait({work, posting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        # The webhooks go first: from then on nobody asks a server that is about to end.
+        await registration.remove()
+        await recorder.drain(LAST_EVENTS_SECONDS)
+        for task in (work, posting):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
 
 
 @asynccontextmanager
-async def _listening(parts: Parts, options: Options, certificate: ServingCertificate) -> AsyncIterator[Listening]:
+async def _listening(
+    server: AdmissionServer, options: Options, certificate: ServingCertificate
+) -> AsyncIterator[Listening]:
     host = LOOPBACK if options.dev else EVERYWHERE
     port = options.port if options.port is not None else (0 if options.dev else DEFAULT_PORT)
     try:
-        listening = await parts.server.start(host, port, certificate)
+        listening = await server.start(host, port, certificate)
     except OSError as error:
         raise Failure(f"cannot serve admission on {host}:{port}: {error.strerror or error}") from error
     logger.info("admission is served on https://%s:%d", host, listening.port)
@@ -158,22 +94,6 @@ async def _listening(parts: Parts, options: Options, certificate: ServingCertifi
         yield listening
     finally:
         await listening.stop()
-
-
-async def _register(
-    registration: Registration, health: Health, base_url: str, authority: bytes, settings: Settings
-) -> None:
-    """Once Muster can do its work, and not before: until then pods pass as if it were not there."""
-    await health.wait_until_well(API, WATCHING)
-    while True:
-        try:
-            await registration.register(base_url, authority, settings)
-        except KubeError as error:
-            health.problem(ADMISSION, f"the webhooks cannot be registered: {error}")
-            await asyncio.sleep(REGISTER_AGAIN_SECONDS)
-        else:
-            health.well(ADMISSION)
-            return
 
 
 def _log_to_stderr(level: int) -> None:

@@ -15,6 +15,8 @@ class Settings(BaseModel):
     """Jobs in these are never looked at, and their pods never wait for Muster."""
     scheduler_names: frozenset[str] = frozenset({"default-scheduler"})
     """Schedulers that hold a gang together. Jobs that ask for another one are left alone."""
+    api_group: Literal["auto", "scheduling.k8s.io", "scheduling.muster.dev"] = "auto"
+    """Where Workloads and PodGroups live. `auto` takes the built-in API, else Muster's CRDs."""
     workers: Annotated[int, Field(ge=1, le=256)] = 64
     """Jobs worked on at the same time."""
     resync_seconds: Annotated[float, Field(ge=1)] = 300.0

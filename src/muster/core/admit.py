@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from muster.api.job import JobView
 from muster.api.podgroup import PodGroup
 from muster.core.decide import Decision, Membership, Observed, Rules, decide
-from muster.core.eligibility import left_alone
+from muster.core.eligibility import left_alone, preset_group
 from muster.core.ownership import controls, workloads_of
 from muster.core.reasons import Reason
 
@@ -39,10 +39,10 @@ def admit_parallelism(old: JobView, new: JobView, seen: Observed, rules: Rules) 
     """The parallelism guard. `seen` holds what was found for the Job, with its pods read live."""
     if (old.parallelism or 1) == (new.parallelism or 1):
         return ALLOWED
-    group = _group_of(old, seen)
+    group = _group_of(old, seen, rules)
     if group is not None:
         return _locked(old, group) if group.gang else ALLOWED
-    if old.scheduling_group is not None or not _may_be_forming(old, new, seen, rules):
+    if preset_group(old, rules.policy) is not None or not _may_be_forming(old, new, seen, rules):
         return ALLOWED
     return Verdict(
         allowed=False,
@@ -53,9 +53,9 @@ def admit_parallelism(old: JobView, new: JobView, seen: Observed, rules: Rules) 
     )
 
 
-def _group_of(job: JobView, seen: Observed) -> PodGroup | None:
+def _group_of(job: JobView, seen: Observed, rules: Rules) -> PodGroup | None:
     """The PodGroup of the Job's pods: the preset one, the one its living pods name, or the one made for it."""
-    named = job.scheduling_group or (seen.pods.group if seen.pods else "")
+    named = preset_group(job, rules.policy) or (seen.pods.group if seen.pods else "")
     if named:
         return next((group for group in seen.pod_groups if group.metadata.name == named), None)
     workloads = {workload.metadata.name for workload in workloads_of(job, seen.workloads)}

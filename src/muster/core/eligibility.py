@@ -13,6 +13,8 @@ class Policy:
     excluded_namespaces: frozenset[str] = frozenset({"kube-system", "muster-system"})
     scheduler_names: frozenset[str] = frozenset({DEFAULT_SCHEDULER})
     """Schedulers that hold a gang together."""
+    groups_by_annotation: bool = False
+    """Pods name their group in an annotation: so may a template that has one already."""
 
 
 def left_alone(job: JobView, policy: Policy) -> Reason | None:
@@ -20,10 +22,17 @@ def left_alone(job: JobView, policy: Policy) -> Reason | None:
     return _not_ours(job, policy) or _not_a_gang(job) or _not_schedulable_as_gang(job, policy)
 
 
+def preset_group(job: JobView, policy: Policy) -> str | None:
+    """The PodGroup that the pod template names already; None if it names none."""
+    if policy.groups_by_annotation:
+        return job.annotated_group or job.scheduling_group
+    return job.scheduling_group
+
+
 def _not_ours(job: JobView, policy: Policy) -> Reason | None:
     if job.key.namespace in policy.excluded_namespaces:
         return Reason.NAMESPACE_EXCLUDED
-    if job.scheduling_group is not None:
+    if preset_group(job, policy) is not None:
         return Reason.GROUP_PRESET
     if job.managed_by not in {"", JOB_CONTROLLER}:
         return Reason.MANAGED_ELSEWHERE

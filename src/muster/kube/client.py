@@ -22,6 +22,10 @@ class KubeClient(Protocol):
 
     async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object: ...
 
+    async def patch(self, resource: Resource, namespace: str, name: str, body: Object, part: str = "") -> Object:
+        """A JSON merge patch, of the object or of a part of it (`status`)."""
+        ...
+
     async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None: ...
 
 

@@ -1,6 +1,8 @@
 """The real client: aiohttp, one connection pool, no blind retry of writes."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,10 +16,13 @@ from muster.kube.errors import KubeError, ServerFault, Unreachable, classify
 from muster.kube.resources import Resource
 
 REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=10, connect=5)
+WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=5, sock_read=330)
+"""A quiet stream still brings a bookmark every minute, and ends by itself after five."""
 CONNECTIONS = 64
 KEEPALIVE_SECONDS = 30
+LONGEST_LINE_BYTES = 8 * 1024 * 1024
 FIELD_MANAGER = "muster"
-APPLY = "application/apply-patch+yaml"
+JSON, MERGE, APPLY = "application/json", "application/merge-patch+json", "application/apply-patch+yaml"
 
 
 class HttpClient:
@@ -35,6 +40,7 @@ class HttpClient:
         self._session = aiohttp.ClientSession(
             connector=connector,
             timeout=REQUEST_TIMEOUT,
+            read_bufsize=LONGEST_LINE_BYTES,
             headers={"User-Agent": f"muster/{__version__}", "Accept": "application/json"},
         )
         return self
@@ -57,40 +63,72 @@ class HttpClient:
     async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
         return await self._call("PUT", resource.path(namespace, name), body=body)
 
+    async def patch(self, resource: Resource, namespace: str, name: str, body: Object, part: str = "") -> Object:
+        path = resource.path(namespace, name) + (f"/{part}" if part else "")
+        return await self._call("PATCH", path, body=body, content_type=MERGE)
+
+    async def watch(self, resource: Resource, params: Mapping[str, str]) -> AsyncIterator[bytes]:
+        """The lines of a watch stream, until the server ends it."""
+        try:
+            async with self._request("GET", resource.path(), params=params, timeout=WATCH_TIMEOUT) as answer:
+                if answer.status >= 400:
+                    _read(answer, await answer.read())
+                async for line in answer.content:
+                    yield line
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise self._unreachable(error) from error
+
     async def apply(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
         """Server-side apply: made if it is missing, else changed to this where we, or nobody, said otherwise."""
         params = {"fieldManager": FIELD_MANAGER, "force": "true"}
-        return await self._call("PATCH", resource.path(namespace, name), params=params, body=body)
+        return await self._call("PATCH", resource.path(namespace, name), params=params, body=body, content_type=APPLY)
 
     async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None:
         body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": dict(preconditions)}
         await self._call("DELETE", resource.path(namespace, name), body=body)
 
     async def _call(
-        self, method: str, path: str, params: Mapping[str, str] | None = None, body: Object | None = None
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        body: Object | None = None,
+        content_type: str = JSON,
     ) -> Object:
         """A read is tried once more if its connection broke: an idle one may have been closed under it."""
+        send = partial(self._send, method, path, params, body, content_type)
         try:
-            return await self._send(method, path, params, body)
+            return await send()
         except Unreachable:
             if method != "GET":
                 raise
-            return await self._send(method, path, params, body)
+            return await send()
 
-    async def _send(self, method: str, path: str, params: Mapping[str, str] | None, body: Object | None) -> Object:
+    async def _send(
+        self, method: str, path: str, params: Mapping[str, str] | None, body: Object | None, content_type: str
+    ) -> Object:
+        data = orjson.dumps(body) if body is not None else None
+        headers = {"Content-Type": content_type} if body is not None else {}
+        try:
+            async with self._request(method, path, params=params, data=data, headers=headers) as answer:
+                return _read(answer, await answer.read())
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._unreachable(error) from error
+
+    @asynccontextmanager
+    async def _request(self, method: str, path: str, **options: Any) -> AsyncIterator[aiohttp.ClientResponse]:
         if self._session is None:
             raise RuntimeError("the client is not open")
-        headers = {"Content-Type": APPLY if method == "PATCH" else "application/json"} if body is not None else {}
+        headers: dict[str, str] = options.pop("headers", {})
         if authorization := await self._credentials.authorization():
-            headers["Authorization"] = authorization
-        data = orjson.dumps(body) if body is not None else None
+            headers = {**headers, "Authorization": authorization}
         url = f"{self._credentials.server}{path}"
-        try:
-            async with self._session.request(method, url, params=params, data=data, headers=headers) as answer:
-                return _read(answer, await answer.read())
-        except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            why = str(error) or type(error).__name__
-            raise Unreachable(f"the API server at {self._credentials.server} does not answer: {why}") from error
+        async with self._session.request(method, url, headers=headers, **options) as answer:
+            yield answer
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        why = str(error) or type(error).__name__
+        return Unreachable(f"the API server at {self._credentials.server} does not answer: {why}")
 
 
 def _read(answer: aiohttp.ClientResponse, content: bytes) -> Object:

@@ -24,6 +24,7 @@ class Resource:
 
 JOBS = Resource("batch", "v1", "jobs")
 PODS = Resource("", "v1", "pods")
+PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses")
 EVENTS = Resource("", "v1", "events")
 ACCESS_REVIEWS = Resource("authorization.k8s.io", "v1", "selfsubjectaccessreviews")
 MUTATING_WEBHOOKS = Resource("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations")

@@ -73,6 +73,9 @@ class Cache:
             groups |= {g.metadata.name: g for g in self._pod_groups.find(job.uid)}
         return Observed(job, workloads, tuple(groups.values()))
 
+    def pod_group(self, namespace: str, name: str) -> PodGroup | None:
+        return self._pod_groups.items.get((namespace, name))
+
     def pod_groups_of(self, workload: Workload) -> tuple[PodGroup, ...]:
         return self._pod_groups.find(_place(workload.metadata))
 

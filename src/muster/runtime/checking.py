@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from muster.api.dialect import Dialect
 from muster.api.job import JobView
 from muster.api.keys import JobKey, Uid
 from muster.api.wire import Unreadable
@@ -14,6 +15,7 @@ from muster.core.decide import Rules, decide
 from muster.kube.client import PAGE_SIZE, KubeClient, Object
 from muster.kube.errors import KubeError
 from muster.kube.probing import find_missing_right, find_problem
+from muster.kube.profiles import Missing, find_dialect
 from muster.kube.resources import JOBS, Resource, pod_groups, workloads
 from muster.runtime.health import API, Health
 from muster.runtime.observer import Observer
@@ -26,12 +28,27 @@ SOON_SECONDS = 1.0
 """How soon to look again while something is wrong."""
 
 
-async def keep_probing(observer: Observer, health: Health, every_seconds: float) -> None:
-    """Notice an API that disappears or a right that is taken away, and that either is back."""
+class ProfileChanged(Exception):
+    """The API server has another scheduling API than a moment ago, or none."""
+
+
+async def wait_for_dialect(client: KubeClient, choice: str, health: Health) -> Dialect:
+    """The scheduling API of this server, as soon as it has one."""
     while True:
-        problem = await find_problem(observer.client, observer.dialect)
-        if not problem and not health.is_well(API):
-            problem = await find_missing_right(observer.client, observer.dialect)
+        found = await _look(client, choice)
+        if isinstance(found, Dialect):
+            return found
+        health.problem(API, found.sentence)
+        await asyncio.sleep(SOON_SECONDS)
+
+
+async def keep_probing(observer: Observer, choice: str, health: Health, every_seconds: float) -> None:
+    """Notice an API that changes or a right that is taken away, and that either is back."""
+    while True:
+        found = await _look(observer.client, choice)
+        if isinstance(found, Dialect) and found != observer.dialect:
+            raise ProfileChanged
+        problem = found.sentence if isinstance(found, Missing) else await _problem(observer, health)
         if problem:
             health.problem(API, problem)
         else:
@@ -40,6 +57,20 @@ async def keep_probing(observer: Observer, health: Health, every_seconds: float)
             await asyncio.sleep(SOON_SECONDS)
         else:
             await health.pause(API, every_seconds)
+
+
+async def _look(client: KubeClient, choice: str) -> Dialect | Missing:
+    try:
+        return await find_dialect(client, choice)
+    except KubeError as error:
+        return Missing(str(error))
+
+
+async def _problem(observer: Observer, health: Health) -> str:
+    problem = await find_problem(observer.client, observer.dialect)
+    if not problem and not health.is_well(API):
+        problem = await find_missing_right(observer.client, observer.dialect)
+    return problem
 
 
 @dataclass(slots=True)

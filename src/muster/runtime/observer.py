@@ -68,12 +68,12 @@ class Observer:
         """
         first = await self._first_pod(ref, _ONE_PAGE)
         if first is None or first.live:
-            return _pods(first)
-        return _pods(await self._first_pod(ref, {**_ONE_PAGE, "fieldSelector": _LIVE}) or first)
+            return self._pods(first)
+        return self._pods(await self._first_pod(ref, {**_ONE_PAGE, "fieldSelector": _LIVE}) or first)
 
     async def recent_pods(self, ref: JobRef) -> Pods:
         """What the API server has in memory: at once, and possibly some milliseconds old."""
-        return _pods(await self._first_pod(ref, {"fieldSelector": _LIVE, "resourceVersion": "0"}))
+        return self._pods(await self._first_pod(ref, {"fieldSelector": _LIVE, "resourceVersion": "0"}))
 
     async def pod_group(self, namespace: str, name: str) -> PodGroup | None:
         try:
@@ -92,6 +92,11 @@ class Observer:
         workload = self.dialect.read_workload(raw)
         self.cache.put_workload(workload)
         return workload
+
+    def _pods(self, first: PodView | None) -> Pods:
+        if first is None:
+            return NO_PODS
+        return Pods(exist=True, live=first.live, group=self.dialect.group_of(first) if first.live else "")
 
     async def _job(self, ref: JobRef) -> JobView | None:
         try:
@@ -158,12 +163,6 @@ class Observer:
             return seen
         group = await self.pod_group(ref.key.namespace, name)
         return seen if group is None else replace(seen, pod_groups=(*seen.pod_groups, group))
-
-
-def _pods(pod: PodView | None) -> Pods:
-    if pod is None:
-        return NO_PODS
-    return Pods(exist=True, live=pod.live, group=pod.group if pod.live else "")
 
 
 def _is_ours(thing: Workload | PodGroup) -> bool:

@@ -33,6 +33,8 @@ class Inbox:
     cache: Cache
     queue: WorkQueue[JobKey]
     formation: Formation
+    on_pod_group: Callable[[tuple[str, str]], None] | None = None
+    """Told of every change of a PodGroup, where Muster keeps them itself."""
 
     def job(self, job: JobView, deleted: bool) -> None:
         if self.cache.drop_job(job.key, job.uid) if deleted else self.cache.put_job(job):
@@ -44,6 +46,8 @@ class Inbox:
             self._changed(*(self.cache.jobs[key] for key in concerned if key in self.cache.jobs))
 
     def pod_group(self, group: PodGroup, deleted: bool) -> None:
+        if self.on_pod_group is not None:
+            self.on_pod_group((group.metadata.namespace, group.metadata.name))
         concerned = self.cache.jobs_of(group)
         if self.cache.drop_pod_group(group.metadata) if deleted else self.cache.put_pod_group(group):
             self._changed(*(self.cache.jobs[key] for key in concerned if key in self.cache.jobs))

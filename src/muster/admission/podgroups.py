@@ -1,0 +1,50 @@
+"""The PodGroup webhook of the CRD profiles: what the built-in admission plugins do for the built-in PodGroups."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from muster.admission.review import Review
+from muster.api.dialect import Dialect
+from muster.api.podgroup import PROTECTION, PodGroup
+from muster.api.wire import mapping
+from muster.core.admit import ALLOWED, Verdict
+from muster.core.podgroups import Completed, Refused
+from muster.kube.errors import KubeError
+from muster.runtime.completion import Completion
+
+Patch = list[dict[str, Any]]
+
+
+@dataclass(slots=True)
+class PodGroupReview:
+    completion: Completion
+    dialect: Dialect
+
+    async def review(self, review: Review, seconds: float) -> tuple[Verdict, Patch | None]:
+        group = self.dialect.read_pod_group(_with_namespace(review))
+        try:
+            async with asyncio.timeout(seconds):
+                outcome = await self.completion.review(group)
+        except (KubeError, TimeoutError) as error:
+            why = str(error) or "the API server is slow"
+            return Verdict(allowed=False, message=f"muster: the PodGroup cannot be checked now, try again: {why}"), None
+        if isinstance(outcome, Refused):
+            return Verdict(allowed=False, message=outcome.message), None
+        return ALLOWED, _patch(group, outcome, has_spec=bool(mapping(review.new, "spec")))
+
+
+def _patch(group: PodGroup, completed: Completed, has_spec: bool) -> Patch:
+    patch: Patch = []
+    if PROTECTION not in group.metadata.finalizers:
+        patch.append({"op": "add", "path": "/metadata/finalizers", "value": [*group.metadata.finalizers, PROTECTION]})
+    if has_spec and completed.priority_class_name:
+        patch.append({"op": "add", "path": "/spec/priorityClassName", "value": completed.priority_class_name})
+    if has_spec and completed.priority is not None:
+        patch.append({"op": "add", "path": "/spec/priority", "value": completed.priority})
+    return patch
+
+
+def _with_namespace(review: Review) -> dict[str, Any]:
+    metadata = {**mapping(review.new, "metadata"), "namespace": review.namespace}
+    return {**review.new, "metadata": metadata}

@@ -1,0 +1,132 @@
+"""The lives of Muster on one cluster: one per scheduling API, since an API can come, go or change while it runs."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from muster.admission.gate import PodGate
+from muster.admission.guard import ParallelismGuard
+from muster.admission.podgroups import PodGroupReview
+from muster.admission.registration import Registration
+from muster.admission.server import AdmissionServer, Desk
+from muster.api.dialect import Dialect
+from muster.api.keys import JobKey
+from muster.api.pod import GROUPED_LABEL
+from muster.config.types import Settings
+from muster.core.decide import Rules
+from muster.core.eligibility import Policy
+from muster.kube.credentials import Credentials
+from muster.kube.errors import KubeError
+from muster.kube.http import HttpClient
+from muster.kube.reflector import Reflector
+from muster.kube.resources import PODS
+from muster.runtime.cache import Cache
+from muster.runtime.checking import ProfileChanged, Resync, keep_probing, wait_for_dialect
+from muster.runtime.completion import Completion
+from muster.runtime.events import Recorder
+from muster.runtime.executor import Executor
+from muster.runtime.formation import Formation
+from muster.runtime.health import ADMISSION, API, WATCHING, Health
+from muster.runtime.keeper import Keeper
+from muster.runtime.observer import Observer
+from muster.runtime.queue import WorkQueue
+from muster.runtime.reconciler import Reconciler
+
+logger = logging.getLogger(__name__)
+
+REGISTER_AGAIN_SECONDS = 2.0
+MEMBERS = {"labelSelector": f"{GROUPED_LABEL}=true"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What outlives a change of the API."""
+
+    client: HttpClient
+    credentials: Credentials
+    settings: Settings
+    health: Health
+    server: AdmissionServer
+    registration: Registration
+    recorder: Recorder
+
+
+async def live(cluster: Cluster) -> None:
+    """One life per API: when the server gets another one, everything that was known about the old one is forgotten."""
+    while True:
+        dialect = await wait_for_dialect(cluster.client, cluster.settings.api_group, cluster.health)
+        logger.info("using %s%s", dialect.api_version, "" if dialect.native else " (Muster's own CRDs)")
+        cluster.health.announce(WATCHING, "watching has not started yet")
+        cluster.health.announce(ADMISSION, "the webhooks are not registered yet")
+        parts = build(cluster, dialect)
+        cluster.server.desk = parts.desk
+        try:
+            await _work(cluster, parts)
+        except* ProfileChanged:
+            cluster.health.problem(API, "the API server serves another scheduling API now; starting anew")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What works on one API."""
+
+    desk: Desk
+    cache: Cache
+    queue: WorkQueue[JobKey]
+    observer: Observer
+    reconciler: Reconciler
+    resync: Resync
+    keeper: Keeper | None
+
+
+def build(cluster: Cluster, dialect: Dialect) -> Parts:
+    client, settings = cluster.client, cluster.settings
+    policy = Policy(settings.excluded_namespaces, settings.scheduler_names, groups_by_annotation=not dialect.native)
+    rules, cache, queue = Rules(dialect, policy), Cache(), WorkQueue[JobKey]()
+    observer = Observer(client, dialect, cache)
+    formation = Formation(observer, Executor(observer), rules, cluster.recorder, cluster.health)
+    completing = None if dialect.native else PodGroupReview(Completion(observer), dialect)
+    desk = Desk(dialect, PodGate(formation), ParallelismGuard(observer, rules), completing)
+    return Parts(
+        desk=desk,
+        cache=cache,
+        queue=queue,
+        observer=observer,
+        reconciler=Reconciler(cache, queue, formation, rules),
+        resync=Resync(observer, queue, rules, settings.resync_seconds),
+        keeper=None if dialect.native else Keeper(observer, WorkQueue()),
+    )
+
+
+async def _work(cluster: Cluster, parts: Parts) -> None:
+    from muster.watching.handlers import Inbox
+    from muster.watching.supervisor import Supervisor
+
+    settings, health, observer = cluster.settings, cluster.health, parts.observer
+    on_pod_group = parts.keeper.queue.add if parts.keeper else None
+    inbox = Inbox(parts.cache, parts.queue, parts.reconciler.formation, on_pod_group)
+    supervisor = Supervisor(inbox, observer.dialect, cluster.credentials, parts.resync, health)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(parts.reconciler.run(settings.workers))
+        group.create_task(keep_probing(observer, settings.api_group, health, settings.probe_seconds))
+        group.create_task(parts.resync.run(health))
+        group.create_task(supervisor.run())
+        group.create_task(_register(cluster, observer.dialect))
+        if parts.keeper is not None:
+            pods = Reflector(cluster.client, cluster.client, PODS, MEMBERS, parts.keeper.members)
+            group.create_task(parts.keeper.run())
+            group.create_task(pods.run())
+
+
+async def _register(cluster: Cluster, dialect: Dialect) -> None:
+    """Once Muster can do its work, and not before: until then pods pass as if it were not there."""
+    await cluster.health.wait_until_well(API, WATCHING)
+    while True:
+        try:
+            await cluster.registration.register(dialect)
+        except KubeError as error:
+            cluster.health.problem(ADMISSION, f"the webhooks cannot be registered: {error}")
+            await asyncio.sleep(REGISTER_AGAIN_SECONDS)
+        else:
+            cluster.health.well(ADMISSION)
+            return

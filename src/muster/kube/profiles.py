@@ -1,0 +1,71 @@
+"""Which scheduling API this server has. Found by asking for its objects: discovery lists CRDs that are dead."""
+
+from dataclasses import dataclass
+
+from muster.api.dialect import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
+from muster.kube.client import KubeClient
+from muster.kube.errors import Forbidden, NotFound
+from muster.kube.resources import PRIORITY_CLASSES, Resource, pod_groups, workloads
+
+UNKNOWN_VERSIONS = ("v1beta1", "v1", "v1alpha3", "v1alpha1")
+"""Versions of the built-in API that Muster does not speak."""
+
+CHOICES = {
+    "auto": (NATIVE, CRD_IN_OWN_GROUP),
+    "scheduling.k8s.io": (NATIVE,),
+    "scheduling.muster.dev": (CRD_IN_OWN_GROUP,),
+}
+"""What the operator may ask for, and which of our dialects that means, the best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """No API that Muster could work with, as one sentence for the person who runs the cluster."""
+
+    sentence: str
+
+
+async def find_dialect(client: KubeClient, choice: str = "auto") -> Dialect | Missing:
+    """The first API that answers. Raises what is no answer at all (the server cannot be reached)."""
+    candidates = CHOICES[choice]
+    if (
+        NATIVE in candidates
+        and await _answers(client, workloads(NATIVE))
+        and await _answers(client, pod_groups(NATIVE))
+    ):
+        return NATIVE if await server_owns_group(client) else CRD_IN_KUBERNETES_GROUP
+    for version in UNKNOWN_VERSIONS if NATIVE in candidates else ():
+        if await _answers(client, Resource(NATIVE.group, version, "workloads")):
+            return Missing(
+                f"the API server serves Workloads as {NATIVE.group}/{version}, which this version of Muster does not "
+                f"speak; it speaks {NATIVE.version}"
+            )
+    if CRD_IN_OWN_GROUP in candidates and await _answers(client, workloads(CRD_IN_OWN_GROUP)):
+        return CRD_IN_OWN_GROUP
+    return Missing(_what_to_do(choice))
+
+
+async def server_owns_group(client: KubeClient) -> bool:
+    """PriorityClass is the built-in resource of scheduling.k8s.io: a server that has it claims the whole group."""
+    return await _answers(client, PRIORITY_CLASSES)
+
+
+async def _answers(client: KubeClient, resource: Resource) -> bool:
+    try:
+        await client.list(resource, params={"limit": "1"})
+    except NotFound:
+        return False
+    except Forbidden:
+        return True  # it is there; that Muster may not read it is told elsewhere
+    return True
+
+
+def _what_to_do(choice: str) -> str:
+    native = (
+        f"start it with --runtime-config={NATIVE.api_version}=true and "
+        "--feature-gates=GenericWorkload=true,GangScheduling=true"
+    )
+    install = "run `muster crds install`"
+    if choice == "scheduling.muster.dev":
+        return f"the API server does not serve workloads of {CRD_IN_OWN_GROUP.api_version}: {install}"
+    return f"the API server does not serve workloads of {NATIVE.api_version}: {native}, or {install}"

@@ -1,0 +1,119 @@
+"""List and watch of our own, for kinds that are too many for kopf: only what a selector lets through, as slim views."""
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import orjson
+
+from muster.kube.client import PAGE_SIZE, KubeClient, Object
+from muster.kube.errors import Conflict, KubeError, ServerFault
+from muster.kube.resources import Resource
+
+logger = logging.getLogger(__name__)
+
+WATCH_SECONDS = 300
+FIRST_RETRY_SECONDS = 0.5
+LONGEST_RETRY_SECONDS = 30.0
+
+
+class Watcher(Protocol):
+    """A client that can also stream."""
+
+    def watch(self, resource: Resource, params: Mapping[str, str]) -> AsyncIterator[bytes]: ...
+
+
+class Audience(Protocol):
+    """Whom the reflector tells."""
+
+    def replaced(self, items: list[Object]) -> None:
+        """All there is: what is not in it is gone."""
+        ...
+
+    def changed(self, item: Object) -> None: ...
+
+    def deleted(self, item: Object) -> None: ...
+
+    def lost(self) -> None:
+        """The stream broke: what was told may be old until everything is told anew."""
+        ...
+
+
+class _Expired(Exception):
+    """The revision to go on from is too old: list again."""
+
+
+@dataclass(slots=True)
+class Reflector:
+    client: KubeClient
+    streams: Watcher
+    resource: Resource
+    selector: Mapping[str, str]
+    audience: Audience
+
+    async def run(self) -> None:
+        """Until cancelled; whatever goes wrong is tried again."""
+        pause = FIRST_RETRY_SECONDS
+        while True:
+            try:
+                revision = await self._list()
+                pause = FIRST_RETRY_SECONDS
+                while True:
+                    revision = await self._follow(revision)
+            except _Expired:
+                pass
+            except KubeError as error:
+                logger.warning("watching %s broke and starts again: %s", self.resource, error)
+            self.audience.lost()
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(pause * 2, LONGEST_RETRY_SECONDS)
+
+    async def _list(self) -> str:
+        items: list[Object] = []
+        query = {"limit": PAGE_SIZE, **self.selector}
+        while True:
+            try:
+                page = await self.client.list(self.resource, params=query)
+            except Conflict as error:  # 410: the pages outlived their snapshot
+                raise _Expired from error
+            items += page.get("items") or ()
+            metadata = page.get("metadata") or {}
+            if not metadata.get("continue"):
+                self.audience.replaced(items)
+                return str(metadata.get("resourceVersion") or "")
+            query["continue"] = metadata["continue"]
+
+    async def _follow(self, revision: str) -> str:
+        """One stream, to its regular end; the revision to go on from."""
+        params = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(WATCH_SECONDS),
+            "resourceVersion": revision,
+            **self.selector,
+        }
+        try:
+            async for line in self.streams.watch(self.resource, params):
+                revision = self._tell(line) or revision
+        except Conflict as error:
+            raise _Expired from error
+        return revision
+
+    def _tell(self, line: bytes) -> str:
+        try:
+            event: dict[str, Any] = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise ServerFault("a watch event is not JSON") from error
+        kind, item = event.get("type"), event.get("object") or {}
+        if kind == "ERROR":
+            if item.get("code") == 410:
+                raise _Expired
+            raise ServerFault(f"the watch ended with {item.get('message') or item.get('code')}")
+        if kind == "DELETED":
+            self.audience.deleted(item)
+        elif kind in {"ADDED", "MODIFIED"}:
+            self.audience.changed(item)
+        return str((item.get("metadata") or {}).get("resourceVersion") or "")

@@ -1,0 +1,97 @@
+"""Keeps PodGroups of the CRD profiles as the built-in controllers keep theirs: their protection and their condition."""
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from muster.api.podgroup import PROTECTION, SCHEDULED, PodGroup
+from muster.core.podgroups import MarkScheduled, Release, keep
+from muster.kube.client import Object
+from muster.kube.errors import Conflict, KubeError, NotFound, Rejected, RetryLater
+from muster.kube.resources import pod_groups
+from muster.runtime.members import Members, Place
+from muster.runtime.observer import Observer
+from muster.runtime.queue import WorkQueue
+
+logger = logging.getLogger(__name__)
+
+WORKERS = 4
+LISTING_SECONDS = 1.0
+"""How soon to look again while the members are still being listed."""
+
+
+@dataclass(slots=True)
+class Keeper:
+    observer: Observer
+    queue: WorkQueue[Place]
+    members: Members = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.members = Members(self.queue.add)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(WORKERS):
+                group.create_task(self._work(), name=f"keeper {number}")
+
+    async def keep(self, place: Place) -> None:
+        """One PodGroup, one write at most."""
+        group = self.observer.cache.pod_group(*place)
+        if group is None:
+            return
+        if not self.members.complete:
+            self.queue.add_after(place, LISTING_SECONDS)
+            return
+        match keep(group, self.members.of(place)):
+            case Release():
+                await self._release(group)
+            case MarkScheduled():
+                await self._mark_scheduled(group)
+
+    async def _release(self, group: PodGroup) -> None:
+        left = [finalizer for finalizer in group.metadata.finalizers if finalizer != PROTECTION]
+        await self._patch(group, "", {"metadata": {"finalizers": left}})
+
+    async def _mark_scheduled(self, group: PodGroup) -> None:
+        condition = {
+            "type": SCHEDULED,
+            "status": "True",
+            "reason": "Scheduled",
+            "message": "",
+            "observedGeneration": group.metadata.generation,
+            "lastTransitionTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+        others = [c for c in group.status.conditions if c.type != SCHEDULED] if group.status else []
+        kept = [other.model_dump(mode="json", by_alias=True, exclude_none=True) for other in others]
+        await self._patch(group, "status", {"status": {"conditions": [*kept, condition]}})
+
+    async def _patch(self, group: PodGroup, part: str, body: Object) -> None:
+        """A merge patch of the very object that was looked at, and of no later one."""
+        metadata = {**body.get("metadata", {}), "resourceVersion": group.metadata.resource_version}
+        observer = self.observer
+        await observer.client.patch(
+            pod_groups(observer.dialect),
+            group.metadata.namespace,
+            group.metadata.name,
+            {**body, "metadata": metadata},
+            part,
+        )
+
+    async def _work(self) -> None:
+        while True:
+            place = await self.queue.get()
+            try:
+                await self.keep(place)
+            except (NotFound, Conflict):
+                self.queue.forget(place)  # it changed: the change is on its way here
+            except (KubeError, Rejected) as error:
+                logger.warning("PodGroup %s/%s: will try again: %s", *place, error)
+                self.queue.retry(place, error.after_seconds if isinstance(error, RetryLater) else 0.0)
+            except Exception:
+                logger.exception("PodGroup %s/%s: unexpected error, will try again", *place)
+                self.queue.retry(place)
+            else:
+                self.queue.forget(place)
+            finally:
+                self.queue.done(place)

@@ -1,0 +1,73 @@
+"""Which pods belong to which PodGroup, where pods say so by annotation. Kept by a reflector."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from muster.api.pod import PodView
+from muster.api.wire import Unreadable
+from muster.kube.client import Object
+
+logger = logging.getLogger(__name__)
+
+Place = tuple[str, str]
+"""Namespace and name: of a pod, or of a PodGroup."""
+
+
+@dataclass(slots=True)
+class Members:
+    on_change: Callable[[Place], None]
+    """Told the PodGroup whose members changed."""
+    complete: bool = False
+    """Everything was listed and the stream is up: who is not here does not exist."""
+    _pods: dict[Place, PodView] = field(default_factory=dict)
+    _groups: defaultdict[Place, set[Place]] = field(default_factory=lambda: defaultdict(set))
+
+    def of(self, group: Place) -> list[PodView]:
+        return [self._pods[place] for place in self._groups.get(group, ())]
+
+    def replaced(self, items: list[Object]) -> None:
+        listed = {_place(item) for item in items}
+        for place in [place for place in self._pods if place not in listed]:
+            self._drop(place)
+        for item in items:
+            self.changed(item)
+        self.complete = True
+
+    def changed(self, item: Object) -> None:
+        try:
+            pod = PodView.parse(item)
+        except Unreadable as error:
+            logger.warning("passed over a pod that cannot be read: %s", error)
+            return
+        place = (pod.namespace, pod.name)
+        if self._pods.get(place) == pod:
+            return
+        self._drop(place)
+        if pod.annotated_group:
+            group = (pod.namespace, pod.annotated_group)
+            self._pods[place] = pod
+            self._groups[group].add(place)
+            self.on_change(group)
+
+    def deleted(self, item: Object) -> None:
+        self._drop(_place(item))
+
+    def lost(self) -> None:
+        self.complete = False
+
+    def _drop(self, place: Place) -> None:
+        pod = self._pods.pop(place, None)
+        if pod is None:
+            return
+        group = (pod.namespace, pod.annotated_group)
+        self._groups[group].discard(place)
+        if not self._groups[group]:
+            del self._groups[group]
+        self.on_change(group)
+
+
+def _place(item: Object) -> Place:
+    metadata = item.get("metadata") or {}
+    return str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
