@@ -23,8 +23,6 @@ PATHS = {
     "namespaces": "/api/v1",
     "nodes": "/api/v1",
     "serviceaccounts": "/api/v1",
-    "workloads": "/apis/scheduling.k8s.io/v1alpha2",
-    "podgroups": "/apis/scheduling.k8s.io/v1alpha2",
     "priorityclasses": "/apis/scheduling.k8s.io/v1",
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
     "selfsubjectaccessreviews": "/apis/authorization.k8s.io/v1",
@@ -33,6 +31,9 @@ PATHS = {
     "mutatingwebhookconfigurations": "/apis/admissionregistration.k8s.io/v1",
     "validatingwebhookconfigurations": "/apis/admissionregistration.k8s.io/v1",
 }
+SCHEDULING_GROUP = "scheduling.k8s.io"
+"""Where Workloads and PodGroups are, unless a cluster has them as Muster's CRDs in another group."""
+SCHEDULING_KINDS = {"workloads": "Workload", "podgroups": "PodGroup"}
 MERGE, STRATEGIC, APPLY = (
     "application/merge-patch+json",
     "application/strategic-merge-patch+json",
@@ -49,7 +50,9 @@ class ApiError(Exception):
 
 
 class Api:
-    def __init__(self, kubeconfig: Path) -> None:
+    def __init__(self, kubeconfig: Path, scheduling_group: str = SCHEDULING_GROUP) -> None:
+        self.scheduling = f"{scheduling_group}/v1alpha2"
+        self._paths = {**PATHS, **dict.fromkeys(SCHEDULING_KINDS, f"/apis/{self.scheduling}")}
         settings: Any = client.Configuration()
         config.load_kube_config(config_file=str(kubeconfig), client_configuration=settings)  # type: ignore[no-untyped-call]
         self._host = settings.host.rstrip("/")
@@ -65,7 +68,7 @@ class Api:
         self._headers = {"Authorization": bearer} if bearer else {}
 
     def get(self, kind: str, name: str, namespace: str = "") -> Object:
-        return self._call("GET", _path(kind, namespace, name))
+        return self._call("GET", self.path(kind, namespace, name))
 
     def find(self, kind: str, name: str, namespace: str = "") -> Object | None:
         try:
@@ -76,29 +79,31 @@ class Api:
             raise
 
     def list(self, kind: str, namespace: str = "", **params: str) -> list[Object]:
-        items: list[Object] = self._call("GET", _path(kind, namespace), params)["items"]
+        items: list[Object] = self._call("GET", self.path(kind, namespace), params)["items"]
         return items
 
     def create(self, kind: str, body: Object, namespace: str = "", **params: str) -> Object:
-        return self._call("POST", _path(kind, namespace), params, body)
+        if kind in SCHEDULING_KINDS:  # built-in kinds are known by their path; custom ones have to say what they are
+            body = {"apiVersion": self.scheduling, "kind": SCHEDULING_KINDS[kind], **body}
+        return self._call("POST", self.path(kind, namespace), params, body)
 
     def replace(self, kind: str, body: Object, namespace: str = "") -> Object:
-        return self._call("PUT", _path(kind, namespace, body["metadata"]["name"]), body=body)
+        return self._call("PUT", self.path(kind, namespace, body["metadata"]["name"]), body=body)
 
     def patch(
         self, kind: str, name: str, body: Object, namespace: str = "", how: str = MERGE, part: str = "", **params: str
     ) -> Object:
-        return self._call("PATCH", _path(kind, namespace, name) + part, params, body, how)
+        return self._call("PATCH", self.path(kind, namespace, name) + part, params, body, how)
 
     def delete(self, kind: str, name: str, namespace: str = "", cascade: str = "Background", **options: Any) -> None:
-        self._call("DELETE", _path(kind, namespace, name), body={"propagationPolicy": cascade, **options})
+        self._call("DELETE", self.path(kind, namespace, name), body={"propagationPolicy": cascade, **options})
 
     def watch(self, kind: str, namespace: str = "", seconds: int = 600, **params: str) -> Iterator[Object]:
         """Events from now on, until the server ends the stream."""
         query = {"watch": "true", "timeoutSeconds": str(seconds), **params}
         answer = self._pool.request(
             "GET",
-            self._host + _path(kind, namespace),
+            self._host + self.path(kind, namespace),
             fields=query,
             headers=self._headers,
             preload_content=False,
@@ -112,6 +117,10 @@ class Api:
         finally:
             answer.close()
             answer.release_conn()
+
+    def path(self, kind: str, namespace: str = "", name: str = "") -> str:
+        within = f"/namespaces/{namespace}" if namespace else ""
+        return f"{self._paths[kind]}{within}/{kind}{'/' + name if name else ''}"
 
     def raw(self, path: str) -> tuple[int, str]:
         answer = self._pool.request("GET", self._host + path, headers=self._headers)
@@ -146,7 +155,7 @@ class Recording:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
-        self._from = self._api._call("GET", _path(self._kind, self._namespace), {"limit": "1"})["metadata"][
+        self._from = self._api._call("GET", self._api.path(self._kind, self._namespace), {"limit": "1"})["metadata"][
             "resourceVersion"
         ]
         self._thread.start()
@@ -181,8 +190,3 @@ def _explanation(data: bytes) -> Object:
     except ValueError:
         return {"message": data.decode(errors="replace")}
     return parsed
-
-
-def _path(kind: str, namespace: str = "", name: str = "") -> str:
-    within = f"/namespaces/{namespace}" if namespace else ""
-    return f"{PATHS[kind]}{within}/{kind}{'/' + name if name else ''}"

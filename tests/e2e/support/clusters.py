@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from tests.e2e.support.api import Api, ApiError
+from tests.e2e.support.api import SCHEDULING_GROUP, Api, ApiError
 
 ROOT = Path(__file__).parents[3]
 SERVICE_ACCOUNT = ("muster-system", "muster")
@@ -25,10 +25,12 @@ class Cluster:
     kubeconfig: Path
     name: str = ""
     """Name of the local cluster; empty for somebody else's."""
+    scheduling_group: str = SCHEDULING_GROUP
+    """The API group that Workloads and PodGroups are in."""
 
     @cached_property
     def api(self) -> Api:
-        return Api(self.kubeconfig)
+        return Api(self.kubeconfig, self.scheduling_group)
 
     @property
     def audit_log(self) -> Path:

@@ -60,8 +60,9 @@ def controlled_by(things: Iterable[Object], uid: str) -> list[Object]:
     ]
 
 
-def events_on(api: Api, namespace: str, job_name: str) -> list[Object]:
-    selector = f"involvedObject.kind=Job,involvedObject.name={job_name}"
+def events_on(api: Api, namespace: str, job_name: str, reason: str = "") -> list[Object]:
+    """The events on the Job: all of them, or those with that reason."""
+    selector = f"involvedObject.kind=Job,involvedObject.name={job_name}{f',reason={reason}' if reason else ''}"
     return api.list("events", namespace, fieldSelector=selector)
 
 

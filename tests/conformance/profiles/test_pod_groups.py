@@ -1,0 +1,232 @@
+"""reference/in-tree.md 6.6 on each profile: what the server does to a PodGroup by code, Muster does for its CRDs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.e2e.support.api import ApiError, Object
+from tests.e2e.support.objects import end_pod, is_bound, is_running
+from tests.e2e.support.pairs import BASIC, PROTECTION, pod_group, workload
+from tests.e2e.support.profiles import Site
+from tests.e2e.support.waiting import always, eventually
+
+HOLD = "test.muster.dev/hold"
+A_WHILE = 3
+
+
+@pytest.fixture
+def classes(site: Site) -> Iterator[None]:
+    """The PriorityClass "high" of 1000."""
+    if not site.profile.has_priority_classes:
+        pytest.skip("a server that does not own scheduling.k8s.io has no PriorityClass, so there is nothing to resolve")
+    with priority_class(site, "high", 1000):
+        yield
+
+
+def test_a36_29_a_pod_group_of_a_workload_that_does_not_exist_is_refused(site: Site, place: str) -> None:
+    assert 'PodGroup rejected: Workload "absent" not found' in refusal(site, place, pod_group("group", "absent"))
+
+
+def test_a36_30_a_pod_group_of_a_template_that_does_not_exist_is_refused(site: Site, place: str) -> None:
+    site.api.create("workloads", {**workload("work", "train"), "spec": templates("another")}, place)
+    message = refusal(site, place, pod_group("group", "work"))
+    assert 'PodGroup rejected: PodGroupTemplate "workers-0" not found in Workload "work"' in message
+
+
+def test_a36_31_32_34_35_others_are_accepted_and_get_the_finalizer_once(site: Site, place: str) -> None:
+    site.api.create("workloads", workload("work", "train"), place)
+    of_template = site.api.create("podgroups", pod_group("of-template", "work"), place)
+    free = site.api.create("podgroups", pod_group("free"), place)
+    has_it = pod_group("has-it")
+    has_it["metadata"]["finalizers"] = [HOLD, PROTECTION]
+    kept = site.api.create("podgroups", has_it, place)
+    has_another = pod_group("has-another")
+    has_another["metadata"]["finalizers"] = [HOLD]
+    added = site.api.create("podgroups", has_another, place)
+    assert [each["metadata"]["finalizers"] for each in (of_template, free)] == [[PROTECTION]] * 2
+    assert [each["metadata"]["finalizers"] for each in (kept, added)] == [[HOLD, PROTECTION]] * 2
+    for each in (kept, added):
+        site.api.patch("podgroups", each["metadata"]["name"], {"metadata": {"finalizers": None}}, place)
+
+
+def test_a36_33_a_pod_group_of_a_workload_that_is_being_deleted_is_refused(site: Site, place: str) -> None:
+    held = workload("work", "train")
+    held["metadata"]["finalizers"] = [HOLD]
+    site.api.create("workloads", held, place)
+    site.api.delete("workloads", "work", place)
+
+    body = pod_group("group", "work")
+    # The built-in plugin sees the deletion a moment later.
+    seen = eventually(lambda: refused(site, place, body, dryRun="All"), "it is refused", 5)
+    assert (seen.status, seen.message.partition("PodGroup rejected: ")[2]) == (403, 'Workload "work" is being deleted')
+    refusal(site, place, body)
+    site.api.patch("workloads", "work", {"metadata": {"finalizers": None}}, place)
+
+
+@pytest.mark.usefixtures("classes")
+def test_a36_38_to_42_the_priority_is_that_of_the_class(site: Site, place: str) -> None:
+    explicit = eventually_resolved(site, place, "explicit", priorityClassName="high")
+    assert priority_of(explicit) == ("high", 1000)
+    matching = site.api.create("podgroups", with_spec("same", priorityClassName="high", priority=1000), place)
+    assert priority_of(matching) == ("high", 1000)
+    assert priority_of(site.api.create("podgroups", pod_group("none"), place)) == (None, 0)
+    assert priority_of(site.api.create("podgroups", with_spec("zero", priority=0), place)) == (None, 0)
+    message = refusal(site, place, with_spec("unknown", priorityClassName="missing"))
+    assert "no PriorityClass with name missing was found" in message
+
+
+@pytest.mark.usefixtures("classes")
+def test_a36_43_a_priority_that_is_not_the_classs_is_refused(site: Site, place: str) -> None:
+    eventually_resolved(site, place, "explicit", priorityClassName="high")
+    for body in (with_spec("other", priorityClassName="high", priority=7), with_spec("bare", priority=7)):
+        message = refusal(site, place, body)
+        assert "the integer value of priority (7) must not be provided in podGroup spec" in message
+
+
+@pytest.mark.usefixtures("classes")
+def test_a36_37_without_a_class_the_default_one_counts(site: Site, place: str) -> None:
+    with priority_class(site, "usual", 50, globalDefault=True):
+        names = iter(range(1000))
+
+        def resolved() -> bool:  # the built-in plugin sees the new default a moment later
+            made = site.api.create("podgroups", pod_group(f"default-{next(names)}"), place)
+            return priority_of(made) == ("usual", 50)
+
+        eventually(resolved, "the default class is used", 10)
+
+
+def test_a36_46_to_54_the_finalizer_goes_with_the_last_member_that_can_still_run(site: Site, place: str) -> None:
+    pods = {
+        "a36-47-none": 0,
+        "a36-48-active": 1,
+        "a36-49-ended": 2,
+        "a36-50-mixed": 2,
+        "a36-52-deleted": 1,
+        "a36-53-succeeded": 1,
+        "a36-54-failed": 1,
+    }
+    members = {group: with_members(site, place, group, count) for group, count in pods.items()}
+    end_pod(site.api, members["a36-49-ended"][0])
+    end_pod(site.api, members["a36-49-ended"][1], "Failed")
+    end_pod(site.api, members["a36-50-mixed"][0])
+    always(lambda: all(finalizers(site, place, group) == [PROTECTION] for group in pods), "A36-46: all protected", 2)
+    for group in pods:
+        site.api.delete("podgroups", group, place)
+    held = set(pods) - {"a36-47-none", "a36-49-ended"}
+    eventually(lambda: left(site, place) == held, "those without a living member are gone")
+    always(lambda: left(site, place) == held, "the others wait", A_WHILE)
+    site.api.delete("pods", "a36-52-deleted-0", place)
+    end_pod(site.api, members["a36-53-succeeded"][0])
+    end_pod(site.api, members["a36-54-failed"][0], "Failed")
+    held -= {"a36-52-deleted", "a36-53-succeeded", "a36-54-failed"}
+    eventually(lambda: left(site, place) == held, "those whose last member ended are gone")
+    always(lambda: left(site, place) == held, "the others wait", A_WHILE)
+
+
+def test_a36_51_a_deletion_that_the_finalizer_does_not_hold_up_is_left_alone(site: Site, place: str) -> None:
+    with_members(site, place, "active", 1)
+    with_members(site, place, "empty", 0)
+    for group in ("active", "empty"):
+        site.api.patch("podgroups", group, {"metadata": {"finalizers": [HOLD]}}, place)
+        site.api.delete("podgroups", group, place)
+    versions = [site.api.get("podgroups", group, place)["metadata"]["resourceVersion"] for group in ("active", "empty")]
+
+    def untouched() -> bool:
+        found = [site.api.get("podgroups", group, place)["metadata"] for group in ("active", "empty")]
+        return [each["resourceVersion"] for each in found] == versions
+
+    always(untouched, "nobody writes to them", A_WHILE)
+    for group in ("active", "empty"):
+        site.api.patch("podgroups", group, {"metadata": {"finalizers": None}}, place)
+
+
+def test_the_condition_tells_once_and_for_ever_that_enough_pods_are_bound(site: Site, place: str) -> None:
+    made = site.api.create("podgroups", pod_group("pair", policy={"gang": {"minCount": 2}}), place)
+    site.api.create("pods", site.member("pair-0", "pair"), place)
+    if not site.profile.native:  # nobody holds that pod back
+        eventually(lambda: is_bound(site.api.get("pods", "pair-0", place)), "the first pod is bound")
+    always(lambda: scheduled(site, place)[0] != "True", "one of two is not enough", A_WHILE)
+    site.api.create("pods", site.member("pair-1", "pair"), place)
+    eventually(lambda: scheduled(site, place) == ("True", "Scheduled"), "both are bound")
+    if not site.profile.native:
+        assert made["metadata"]["generation"] == condition(site, place)["observedGeneration"] == 1
+    before = condition(site, place)
+    for name in ("pair-0", "pair-1"):
+        site.api.delete("pods", name, place)
+    eventually(lambda: not site.api.list("pods", place), "the pods are gone")
+    always(lambda: condition(site, place) == before, "the condition stays", A_WHILE)
+
+
+def with_members(site: Site, place: str, group: str, count: int) -> list[Object]:
+    """A PodGroup, and so many pods that nobody's Job made, all running in it."""
+    site.api.create("podgroups", pod_group(group, policy=BASIC), place)
+    names = [f"{group}-{number}" for number in range(count)]
+    for name in names:
+        site.api.create("pods", site.member(name, group), place)
+    eventually(lambda: all(is_running(site.api.get("pods", name, place)) for name in names), f"the pods of {group} run")
+    return [site.api.get("pods", name, place) for name in names]
+
+
+def templates(name: str) -> Object:
+    return {"podGroupTemplates": [{"name": name, "schedulingPolicy": BASIC}]}
+
+
+def with_spec(name: str, **spec: object) -> Object:
+    body = pod_group(name)
+    return {**body, "spec": {**body["spec"], **spec}}
+
+
+def refused(site: Site, place: str, body: Object, **params: str) -> ApiError | None:
+    try:
+        site.api.create("podgroups", body, place, **params)
+    except ApiError as error:
+        return error
+    return None
+
+
+def refusal(site: Site, place: str, body: Object) -> str:
+    """The message; and nothing was created."""
+    error = refused(site, place, body)
+    assert error is not None
+    assert error.status == 403
+    assert site.api.find("podgroups", body["metadata"]["name"], place) is None
+    return error.message
+
+
+def eventually_resolved(site: Site, place: str, name: str, **spec: object) -> Object:
+    """The built-in plugin sees a new class a moment later."""
+    eventually(lambda: refused(site, place, with_spec(name, **spec)) is None, "the class is known", 10)
+    return site.api.get("podgroups", name, place)
+
+
+@contextmanager
+def priority_class(site: Site, name: str, value: int, **more: bool) -> Iterator[None]:
+    site.api.create("priorityclasses", {"metadata": {"name": name}, "value": value, **more})
+    try:
+        yield
+    finally:
+        site.api.delete("priorityclasses", name)
+
+
+def priority_of(group: Object) -> tuple[str | None, int | None]:
+    return group["spec"].get("priorityClassName"), group["spec"].get("priority")
+
+
+def finalizers(site: Site, place: str, group: str) -> list[str]:
+    found: list[str] = site.api.get("podgroups", group, place)["metadata"].get("finalizers", [])
+    return found
+
+
+def left(site: Site, place: str) -> set[str]:
+    return {group["metadata"]["name"] for group in site.api.list("podgroups", place)}
+
+
+def condition(site: Site, place: str) -> Object:
+    conditions = site.api.get("podgroups", "pair", place).get("status", {}).get("conditions", [])
+    return next((each for each in conditions if each["type"] == "PodGroupScheduled"), {})
+
+
+def scheduled(site: Site, place: str) -> tuple[str, str]:
+    found = condition(site, place)
+    return found.get("status", ""), found.get("reason", "")
