@@ -11,8 +11,14 @@ from muster.api.dialect import NATIVE
 from muster.api.job import JobView
 from muster.api.keys import JobKey, JobRef, Uid
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
-from muster.api.pod import COMPLETION_INDEX_LABEL, CONTROLLER_UID_LABEL, PodView
-from muster.api.podgroup import PodGroup
+from muster.api.pod import (
+    COMPLETION_INDEX_LABEL,
+    CONTROLLER_UID_LABEL,
+    GROUPED_LABEL,
+    POD_GROUP_ANNOTATION,
+    PodView,
+)
+from muster.api.podgroup import PROTECTION, PodGroup
 from muster.api.workload import Workload
 
 Object = dict[str, Any]
@@ -57,6 +63,10 @@ class Builder:
 
     def labelled(self, **labels: str) -> Self:
         self.metadata.setdefault("labels", {}).update(labels)
+        return self
+
+    def annotated(self, **annotations: str) -> Self:
+        self.metadata.setdefault("annotations", {}).update(annotations)
         return self
 
     def ours(self) -> Self:
@@ -109,6 +119,11 @@ class JobBuilder(Builder):
         self.pod_spec.update(fields)
         return self
 
+    def naming_group(self, group: str) -> Self:
+        """The template names it by annotation."""
+        self.spec["template"]["metadata"] = {"annotations": {POD_GROUP_ANNOTATION: group}}
+        return self
+
     def with_status(self, **fields: Any) -> Self:
         self.raw["status"].update(fields)
         return self
@@ -137,6 +152,14 @@ class PodBuilder(Builder):
 
     def in_group(self, name: str) -> Self:
         self.spec["schedulingGroup"] = {"podGroupName": name}
+        return self
+
+    def naming_group(self, name: str) -> Self:
+        """As pods do where the API server has no field for it."""
+        return self.annotated(**{POD_GROUP_ANNOTATION: name}).labelled(**{GROUPED_LABEL: "true"})
+
+    def bound(self, node: str = "node-1") -> Self:
+        self.spec["nodeName"] = node
         return self
 
     def phase(self, phase: str) -> Self:
@@ -195,6 +218,19 @@ class PodGroupBuilder(Builder):
     def naming_workload(self, workload: str, template: str = "workers") -> Self:
         ref = {"workloadName": workload, "podGroupTemplateName": template}
         self.spec["podGroupTemplateRef"] = {"workload": ref}
+        return self
+
+    def protected(self, *others: str) -> Self:
+        self.metadata["finalizers"] = [*others, PROTECTION]
+        return self
+
+    def priority(self, name: str | None = None, value: int | None = None) -> Self:
+        given = {"priorityClassName": name, "priority": value}
+        self.spec.update({field: each for field, each in given.items() if each is not None})
+        return self
+
+    def reporting(self, *conditions: Object) -> Self:
+        self.raw["status"] = {"conditions": list(conditions)}
         return self
 
     def read(self) -> PodGroup:

@@ -9,7 +9,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from muster.api.dialect import NATIVE
+from muster.api.pod import POD_GROUP_ANNOTATION
+from muster.api.podgroup import PROTECTION
 from muster.core.naming import is_dns_label
 from muster.kube.errors import AlreadyExists, Conflict, Forbidden, NotFound, Rejected
 from muster.kube.resources import Resource
@@ -24,10 +25,10 @@ PLURALS = {
     "Workload": "workloads",
     "PodGroup": "podgroups",
     "Event": "events",
+    "PriorityClass": "priorityclasses",
     "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
     "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
 }
-PROTECTION = "scheduling.k8s.io/podgroup-protection"
 USER, MUSTER, JOB_CONTROLLER, COLLECTOR = "user", "muster", "job-controller", "garbage-collector"
 
 
@@ -155,7 +156,8 @@ class FakeCluster:
 
     def _admit_pod_group(self, namespace: str, made: Object) -> None:
         """The plugins PodGroupWorkloadExists and PodGroupProtection."""
-        made["metadata"].setdefault("finalizers", []).append(PROTECTION)
+        finalizers = made["metadata"].setdefault("finalizers", [])
+        finalizers += [PROTECTION] if PROTECTION not in finalizers else []
         ref = (made["spec"].get("podGroupTemplateRef") or {}).get("workload")
         if ref is None:
             return
@@ -207,12 +209,37 @@ class FakeClient:
         self.cluster._store("MODIFIED", (resource.plural, namespace, name), copied(body), self.actor)
         return self.cluster.get(resource.plural, namespace, name)
 
+    async def patch(self, resource: Resource, namespace: str, name: str, body: Object, part: str = "") -> Object:
+        """A merge patch. An object that is being deleted goes with its last finalizer."""
+        await asyncio.sleep(0)
+        current = self.cluster.get(resource.plural, namespace, name)
+        if body.get("metadata", {}).get("resourceVersion") not in {None, current["metadata"]["resourceVersion"]}:
+            raise Conflict(f"{resource.plural} {name}: the object has been modified")
+        changed = _merged(current, {part: body.get(part)} if part else {**body, "status": current.get("status")})
+        self.cluster._store("MODIFIED", (resource.plural, namespace, name), changed, self.actor)
+        if changed["metadata"].get("deletionTimestamp") and not changed["metadata"].get("finalizers"):
+            self.cluster.remove(resource.plural, namespace, name, self.actor, force=True)
+        return changed
+
     async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None:
         await asyncio.sleep(0)
         current = self.cluster.get(resource.plural, namespace, name)["metadata"]
         if any(current[field] != wanted for field, wanted in preconditions.items()):
             raise Conflict(f"{resource.plural} {name}: the precondition failed")
         self.cluster.remove(resource.plural, namespace, name, self.actor)
+
+
+def _merged(thing: Object, change: Object) -> Object:
+    """RFC 7386."""
+    result = {**thing}
+    for key, value in change.items():
+        result.pop(key, None)
+        if isinstance(value, dict):
+            known = thing.get(key)
+            result[key] = _merged(known if isinstance(known, dict) else {}, value)
+        elif value is not None:
+            result[key] = value
+    return copied(result)
 
 
 def _selected(thing: Object, query: Mapping[str, str]) -> bool:
@@ -244,7 +271,9 @@ def is_live(pod: Object) -> bool:
 
 
 def group_of(pod: Object) -> str:
-    return str((pod["spec"].get("schedulingGroup") or {}).get("podGroupName", ""))
+    """By the field, or by the annotation: no test uses both."""
+    by_field = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName", "")
+    return str(by_field or (pod["metadata"].get("annotations") or {}).get(POD_GROUP_ANNOTATION, ""))
 
 
 def controller_uid(thing: Object) -> str:
@@ -252,11 +281,11 @@ def controller_uid(thing: Object) -> str:
     return next((str(owner["uid"]) for owner in owners if owner.get("controller")), "")
 
 
-def patched(thing: Object, group: str) -> Object:
-    """The pod with the gate's own JSON patch applied to it."""
+def patched(thing: Object, patch: list[Object]) -> Object:
+    """With a JSON patch applied to it, as far as Muster uses them: what is added, and where its parent must be."""
     result = copied(thing)
-    for step in NATIVE.join(group):
-        *parents, last = step["path"].strip("/").split("/")
+    for step in patch:
+        *parents, last = [part.replace("~1", "/").replace("~0", "~") for part in step["path"][1:].split("/")]
         target = result
         for parent in parents:
             target = target[parent]

@@ -45,12 +45,13 @@ class JobController:
         namespace = pod["metadata"]["namespace"]
         if "schedulingGroup" not in pod["spec"]:  # as the webhook's match condition says
             review = Review.parse(a_review(pod, namespace=namespace))
-            verdict = await self.gate().review(review, PATIENCE_SECONDS)
+            gate = self.gate()
+            verdict = await gate.review(review, PATIENCE_SECONDS)
             if not verdict.allowed:
                 self.refusals.append(verdict.message)
                 return False
             if verdict.join:
-                pod = patched(pod, verdict.join)
+                pod = patched(pod, gate.formation.observer.dialect.join(verdict.join, pod))
         self.cluster.create("pods", namespace, pod, JOB_CONTROLLER)
         return True
 

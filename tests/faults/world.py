@@ -7,10 +7,11 @@ from itertools import count
 from typing import TypeVar
 
 from muster.admission.gate import PodGate
-from muster.api.dialect import NATIVE
+from muster.api.dialect import NATIVE, Dialect
 from muster.api.job import JobView
 from muster.api.keys import JobKey
 from muster.core.decide import Rules
+from muster.core.eligibility import Policy
 from muster.kube.client import Object
 from muster.kube.errors import KubeError, Terminating
 from muster.kube.resources import Resource
@@ -55,6 +56,7 @@ class Scenario:
 
     name: str
     start: tuple[Builder, ...]
+    dialect: Dialect = NATIVE
     watching: bool = True
     """False: the streams are down, and the gate is on its own."""
     racing: bool = False
@@ -80,9 +82,10 @@ class Process:
     def __init__(self, world: "World") -> None:
         self.world, self.dead = world, False
         client = DisturbedClient(FakeClient(world.cluster), self)
-        rules = Rules(NATIVE)
+        self.dialect = dialect = world.scenario.dialect
+        rules = Rules(dialect, Policy(groups_by_annotation=not dialect.native))
         self.cache, self.queue = Cache(), WorkQueue[JobKey]()
-        observer = Observer(client, NATIVE, self.cache)
+        observer = Observer(client, dialect, self.cache)
         self.recorder = Recorder(FakeClient(world.cluster), "test")
         formation = Formation(observer, Executor(observer), rules, self.recorder, Health())
         self.gate = PodGate(formation)
@@ -112,9 +115,9 @@ class Process:
         if plural == "jobs":
             self.inbox.job(JobView.parse(raw), deleted)
         elif plural == "workloads":
-            self.inbox.workload(NATIVE.read_workload(raw), deleted)
+            self.inbox.workload(self.dialect.read_workload(raw), deleted)
         else:
-            self.inbox.pod_group(NATIVE.read_pod_group(raw), deleted)
+            self.inbox.pod_group(self.dialect.read_pod_group(raw), deleted)
 
     async def work(self, lag: int) -> bool:
         """Look, then do everything that is queued once; False if something has to be tried again."""
@@ -260,6 +263,9 @@ class DisturbedClient:
 
     async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
         return await self._call(lambda: self.inner.replace(resource, namespace, name, body))
+
+    async def patch(self, resource: Resource, namespace: str, name: str, body: Object, part: str = "") -> Object:
+        return await self._call(lambda: self.inner.patch(resource, namespace, name, body, part))
 
     async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None:
         await self._call(lambda: self.inner.delete(resource, namespace, name, preconditions))

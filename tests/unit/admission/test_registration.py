@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from muster.admission.registration import DEV_NAME, Registration, mutating_configuration, validating_configuration
+from muster.api.dialect import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
 from muster.config.types import Settings
 from muster.kube.client import Object
 from muster.kube.errors import Conflict, Unreachable
@@ -22,7 +23,7 @@ SHARED = {
 
 
 def test_the_pod_gate() -> None:
-    configuration = mutating_configuration("muster", "https://h:1", b"ca", Settings())
+    configuration = mutating_configuration("muster", "https://h:1", b"ca", Settings(), NATIVE)
     assert configuration["kind"] == "MutatingWebhookConfiguration"
     assert configuration["metadata"] == {"name": "muster", "labels": {"app.kubernetes.io/managed-by": "muster"}}
     (webhook,) = configuration["webhooks"]
@@ -58,20 +59,68 @@ def test_the_guard() -> None:
 
 def test_the_operator_s_choices_are_in_it() -> None:
     chosen = Settings(failure_policy="Ignore", webhook_timeout_seconds=7, excluded_namespaces=frozenset({"b", "a"}))
-    (webhook,) = mutating_configuration("muster", "https://h:1", b"ca", chosen)["webhooks"]
+    (webhook,) = mutating_configuration("muster", "https://h:1", b"ca", chosen, NATIVE)["webhooks"]
     assert (webhook["failurePolicy"], webhook["timeoutSeconds"]) == ("Ignore", 7)
     assert webhook["namespaceSelector"]["matchExpressions"][0]["values"] == ["a", "b"]
 
 
+@pytest.mark.parametrize("dialect", [CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP], ids=lambda dialect: dialect.group)
+def test_where_the_pod_groups_are_crds_they_are_reviewed_too(dialect: Dialect) -> None:
+    gate, groups = mutating_configuration("muster", "https://h:1", b"ca", Settings(), dialect)["webhooks"]
+    (condition,) = gate["matchConditions"]
+    annotated = "has(object.metadata.annotations) && 'muster.dev/pod-group' in object.metadata.annotations"
+    assert condition == {"name": "has-no-group-yet", "expression": f"!({annotated})"}
+    assert gate["name"] == "pod-gate.muster.dev"
+    assert groups == {
+        **SHARED,
+        "name": "pod-groups.muster.dev",
+        "clientConfig": {"url": "https://h:1/pod-groups", "caBundle": "Y2E="},
+        "rules": [
+            {
+                "apiGroups": [dialect.group],
+                "apiVersions": ["v1alpha2"],
+                "resources": ["podgroups"],
+                "operations": ["CREATE"],
+                "scope": "Namespaced",
+            }
+        ],
+        "sideEffects": "None",
+        "reinvocationPolicy": "Never",
+    }
+
+
+def test_the_guard_is_asked_for_templates_that_name_a_group_in_either_way() -> None:
+    (webhook,) = validating_configuration("muster", "https://h:1", b"ca", Settings())["webhooks"]
+    expression = webhook["matchConditions"][1]["expression"]
+    assert "has(object.spec.template.spec.schedulingGroup)" in expression
+    assert "'muster.dev/pod-group' in object.spec.template.metadata.annotations" in expression
+
+
+def at(url: str, client: FakeClient) -> Registration:
+    return Registration(client, url, b"ca", Settings())
+
+
 def urls(cluster: FakeCluster) -> list[str]:
     plurals = (VALIDATING_WEBHOOKS.plural, MUTATING_WEBHOOKS.plural)
-    return [each["webhooks"][0]["clientConfig"]["url"] for plural in plurals for each in cluster.find(plural)]
+    found = [each for plural in plurals for each in cluster.find(plural)]
+    return [webhook["clientConfig"]["url"] for each in found for webhook in each["webhooks"]]
+
+
+async def test_another_api_gets_other_webhooks_in_the_same_place() -> None:
+    cluster = FakeCluster()
+    registration = at("https://h:1", FakeClient(cluster))
+    await registration.register(CRD_IN_OWN_GROUP)
+    assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/pod-gate", "https://h:1/pod-groups"]
+    await registration.register(NATIVE)
+    assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/pod-gate"]
+    await registration.remove()
+    assert urls(cluster) == [], "the newest ones are known as ours"
 
 
 async def test_webhooks_live_as_long_as_the_process() -> None:
     cluster = FakeCluster()
-    registration = Registration(FakeClient(cluster))
-    await registration.register("https://h:1", b"ca", Settings())
+    registration = at("https://h:1", FakeClient(cluster))
+    await registration.register(NATIVE)
     assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/pod-gate"]
     assert cluster.history[0].plural == VALIDATING_WEBHOOKS.plural, "the guard first"
     await registration.remove()
@@ -81,9 +130,9 @@ async def test_webhooks_live_as_long_as_the_process() -> None:
 
 async def test_what_a_killed_process_left_is_taken_over_and_then_it_is_the_successor_s() -> None:
     cluster = FakeCluster()
-    killed, successor = Registration(FakeClient(cluster)), Registration(FakeClient(cluster))
-    await killed.register("https://h:1", b"ca", Settings())
-    await successor.register("https://h:2", b"ca", Settings())
+    killed, successor = at("https://h:1", FakeClient(cluster)), at("https://h:2", FakeClient(cluster))
+    await killed.register(NATIVE)
+    await successor.register(NATIVE)
     assert urls(cluster) == ["https://h:2/parallelism-guard", "https://h:2/pod-gate"]
     await killed.remove()
     assert urls(cluster) == ["https://h:2/parallelism-guard", "https://h:2/pod-gate"]
@@ -97,9 +146,9 @@ async def test_a_configuration_that_keeps_changing_is_given_up() -> None:
             raise Conflict("changed")
 
     cluster = FakeCluster()
-    await Registration(FakeClient(cluster)).register("https://h:1", b"ca", Settings())
+    await at("https://h:1", FakeClient(cluster)).register(NATIVE)
     with pytest.raises(Conflict, match=f"{DEV_NAME} keeps changing"):
-        await Registration(Contended(cluster)).register("https://h:2", b"ca", Settings())
+        await at("https://h:2", Contended(cluster)).register(NATIVE)
 
 
 async def test_what_cannot_be_removed_is_told(caplog: pytest.LogCaptureFixture) -> None:
@@ -107,7 +156,7 @@ async def test_what_cannot_be_removed_is_told(caplog: pytest.LogCaptureFixture) 
         async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None:
             raise Unreachable("does not answer")
 
-    registration = Registration(Away(FakeCluster()))
-    await registration.register("https://h:1", b"ca", Settings())
+    registration = at("https://h:1", Away(FakeCluster()))
+    await registration.register(NATIVE)
     await registration.remove()
     assert sum("is left behind" in record.message for record in caplog.records) == 2

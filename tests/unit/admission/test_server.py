@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from muster.admission.gate import PATIENCE, PodGate
 from muster.admission.guard import ParallelismGuard
-from muster.admission.server import MAX_BODY_BYTES, AdmissionServer, time_to_answer
+from muster.admission.server import MAX_BODY_BYTES, AdmissionServer, Desk, time_to_answer
 from muster.api.dialect import NATIVE
 from muster.core.decide import Rules
 from muster.kube.client import Object
@@ -61,7 +61,7 @@ async def parts(client: Unsteady) -> Parts:
 @pytest.fixture
 async def http(parts: Parts) -> AsyncIterator[Http]:
     guard = ParallelismGuard(parts.observer, Rules(NATIVE))
-    server = AdmissionServer(PodGate(parts.formation), guard, NATIVE, parts.health)
+    server = AdmissionServer(parts.health, Desk(NATIVE, PodGate(parts.formation), guard, pod_groups=None))
     async with TestClient(TestServer(server.application())) as made:
         yield made
 

@@ -52,6 +52,9 @@ class Server:
     async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
         raise NotImplementedError
 
+    async def patch(self, resource: Resource, namespace: str, name: str, body: Object, part: str = "") -> Object:
+        raise NotImplementedError
+
     async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None:
         raise NotImplementedError
 

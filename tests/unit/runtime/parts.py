@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from muster.api.dialect import NATIVE
+from muster.api.dialect import NATIVE, Dialect
 from muster.api.keys import JobKey
 from muster.core.decide import Rules
+from muster.core.eligibility import Policy
 from muster.kube.client import KubeClient
 from muster.runtime.cache import Cache
 from muster.runtime.checking import Resync
@@ -28,9 +29,10 @@ class Parts:
     resync: Resync
 
 
-def build(client: KubeClient) -> Parts:
-    cache, queue, health, rules = Cache(), WorkQueue[JobKey](), Health(), Rules(NATIVE)
-    observer = Observer(client, NATIVE, cache)
+def build(client: KubeClient, dialect: Dialect = NATIVE) -> Parts:
+    cache, queue, health = Cache(), WorkQueue[JobKey](), Health()
+    rules = Rules(dialect, Policy(groups_by_annotation=not dialect.native))
+    observer = Observer(client, dialect, cache)
     formation = Formation(observer, Executor(observer), rules, Recorder(client, "test"), health)
     reconciler = Reconciler(cache, queue, formation, rules)
     return Parts(cache, queue, health, observer, formation, reconciler, Resync(observer, queue, rules, 300))

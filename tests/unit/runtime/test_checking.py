@@ -93,7 +93,7 @@ async def test_probing_tells_a_problem_and_its_end(cluster: FakeCluster, monkeyp
     client = Moody(cluster)
     parts = build(client)
     client.error = ServerFault("etcd is away")
-    running = asyncio.create_task(keep_probing(parts.observer, parts.health, every_seconds=0.01))
+    running = asyncio.create_task(keep_probing(parts.observer, "auto", parts.health, every_seconds=0.01))
     await asyncio.sleep(0.05)
     assert parts.health.sentence == "not ready: etcd is away"
     client.error = None
