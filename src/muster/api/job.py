@@ -25,8 +25,8 @@ class JobView:
     controller: OwnerReference | None
     scheduling_group: str | None
     """Name of the PodGroup that the pod template presets; empty if the template has an empty group."""
-    annotated_group: str
-    """The same by annotation, for servers that have no field for it."""
+    annotated_group: str | None
+    """The same by annotation, for servers that have no field for it; an empty one counts, too."""
     priority_class_name: str
     scheduler_name: str
     node_name: str
@@ -52,7 +52,7 @@ class JobView:
             managed_by=text(spec, "managedBy"),
             controller=controller_of(metadata),
             scheduling_group=_scheduling_group(pod),
-            annotated_group=text(mapping(mapping(template, "metadata"), "annotations"), POD_GROUP_ANNOTATION),
+            annotated_group=_annotated_group(template),
             priority_class_name=text(pod, "priorityClassName"),
             scheduler_name=text(pod, "schedulerName") or DEFAULT_SCHEDULER,
             node_name=text(pod, "nodeName"),
@@ -70,6 +70,11 @@ def _scheduling_group(pod_spec: Raw) -> str | None:
     if pod_spec.get("schedulingGroup") is None:
         return None
     return text(mapping(pod_spec, "schedulingGroup"), "podGroupName")
+
+
+def _annotated_group(template: Raw) -> str | None:
+    annotations = mapping(mapping(template, "metadata"), "annotations")
+    return text(annotations, POD_GROUP_ANNOTATION) if annotations.get(POD_GROUP_ANNOTATION) is not None else None
 
 
 def _is_final(condition: Raw) -> bool:

@@ -25,7 +25,7 @@ def left_alone(job: JobView, policy: Policy) -> Reason | None:
 def preset_group(job: JobView, policy: Policy) -> str | None:
     """The PodGroup that the pod template names already; None if it names none."""
     if policy.groups_by_annotation:
-        return job.annotated_group or job.scheduling_group
+        return job.annotated_group if job.annotated_group is not None else job.scheduling_group
     return job.scheduling_group
 
 

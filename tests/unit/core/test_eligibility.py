@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.core.eligibility import Policy, left_alone
+from muster.core.eligibility import Policy, left_alone, preset_group
 from muster.core.reasons import Reason
 from tests.builders import JobBuilder, a_gang, a_job
 
@@ -114,3 +114,42 @@ def test_only_what_a_gang_job_loses_is_told() -> None:
     assert not any(reason.event for reason in silent)
     assert Reason.NODE_NAME_PRESET.event
     assert Reason.OTHER_SCHEDULER.event
+
+
+BY_ANNOTATION = Policy(groups_by_annotation=True)
+
+
+@pytest.mark.parametrize(
+    ("job", "group", "why"),
+    [
+        pytest.param(a_gang(), None, None, id="no group"),
+        pytest.param(a_gang().naming_group("mine"), "mine", Reason.GROUP_PRESET, id="by annotation"),
+        pytest.param(
+            a_gang().with_pods(schedulingGroup={"podGroupName": "theirs"}),
+            "theirs",
+            Reason.GROUP_PRESET,
+            id="by the field, on a server that keeps it",
+        ),
+        pytest.param(
+            a_gang().naming_group("mine").with_pods(schedulingGroup={"podGroupName": "theirs"}),
+            "mine",
+            Reason.GROUP_PRESET,
+            id="by both: the annotation counts",
+        ),
+        pytest.param(
+            a_gang().naming_group(""),
+            "",
+            Reason.GROUP_PRESET,
+            id="an empty annotation opts out: the gate is not asked for such pods",
+        ),
+    ],
+)
+def test_where_groups_are_named_by_annotation(job: JobBuilder, group: str | None, why: Reason | None) -> None:
+    assert preset_group(job.view(), BY_ANNOTATION) == group
+    assert left_alone(job.view(), BY_ANNOTATION) is why
+
+
+def test_where_there_is_a_field_the_annotation_says_nothing() -> None:
+    job = a_gang().naming_group("mine").view()
+    assert preset_group(job, POLICY) is None
+    assert left_alone(job, POLICY) is None
