@@ -38,15 +38,21 @@ async def _reading_problem(client: KubeClient, resource: Resource, dialect: Dial
     try:
         await client.list(resource, params=how)
     except NotFound:
-        return (
-            f"the API server does not serve {resource.plural} of {dialect.api_version}: start it with "
-            f"--runtime-config={dialect.api_version}=true and --feature-gates=GenericWorkload=true,GangScheduling=true"
-        )
+        return f"the API server does not serve {resource.plural} of {dialect.api_version}: {_remedy(dialect)}"
     except Forbidden as error:
         return _lacking(str(error))
     except KubeError as error:
         return str(error)
     return ""
+
+
+def _remedy(dialect: Dialect) -> str:
+    if not dialect.native:
+        return "run `muster crds install`"
+    return (
+        f"start it with --runtime-config={dialect.api_version}=true and "
+        "--feature-gates=GenericWorkload=true,GangScheduling=true"
+    )
 
 
 async def _may_create(client: KubeClient, resource: Resource) -> bool:

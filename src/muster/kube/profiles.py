@@ -28,11 +28,7 @@ class Missing:
 async def find_dialect(client: KubeClient, choice: str = "auto") -> Dialect | Missing:
     """The first API that answers. Raises what is no answer at all (the server cannot be reached)."""
     candidates = CHOICES[choice]
-    if (
-        NATIVE in candidates
-        and await _answers(client, workloads(NATIVE))
-        and await _answers(client, pod_groups(NATIVE))
-    ):
+    if NATIVE in candidates and await _serves(client, NATIVE):
         return NATIVE if await server_owns_group(client) else CRD_IN_KUBERNETES_GROUP
     for version in UNKNOWN_VERSIONS if NATIVE in candidates else ():
         if await _answers(client, Resource(NATIVE.group, version, "workloads")):
@@ -40,7 +36,7 @@ async def find_dialect(client: KubeClient, choice: str = "auto") -> Dialect | Mi
                 f"the API server serves Workloads as {NATIVE.group}/{version}, which this version of Muster does not "
                 f"speak; it speaks {NATIVE.version}"
             )
-    if CRD_IN_OWN_GROUP in candidates and await _answers(client, workloads(CRD_IN_OWN_GROUP)):
+    if CRD_IN_OWN_GROUP in candidates and await _serves(client, CRD_IN_OWN_GROUP):
         return CRD_IN_OWN_GROUP
     return Missing(_what_to_do(choice))
 
@@ -48,6 +44,10 @@ async def find_dialect(client: KubeClient, choice: str = "auto") -> Dialect | Mi
 async def server_owns_group(client: KubeClient) -> bool:
     """PriorityClass is the built-in resource of scheduling.k8s.io: a server that has it claims the whole group."""
     return await _answers(client, PRIORITY_CLASSES)
+
+
+async def _serves(client: KubeClient, dialect: Dialect) -> bool:
+    return await _answers(client, workloads(dialect)) and await _answers(client, pod_groups(dialect))
 
 
 async def _answers(client: KubeClient, resource: Resource) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from muster.api.dialect import NATIVE
+from muster.api.dialect import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
 from muster.kube.client import Object
 from muster.kube.errors import Forbidden, KubeError, NotFound, Unreachable
 from muster.kube.probing import find_missing_right, find_problem
@@ -53,6 +53,12 @@ async def test_the_first_thing_in_the_way(server: Server, says: str) -> None:
     problem = await find_problem(server, NATIVE)
     assert (says in problem) if says else (problem == "")
     assert "\n" not in problem
+
+
+@pytest.mark.parametrize("dialect", [CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP], ids=lambda dialect: dialect.group)
+async def test_no_flag_of_the_server_brings_crds_back(dialect: Dialect) -> None:
+    problem = await find_problem(Server("podgroups", NotFound("x")), dialect)
+    assert problem == f"the API server does not serve podgroups of {dialect.api_version}: run `muster crds install`"
 
 
 @pytest.mark.parametrize(
