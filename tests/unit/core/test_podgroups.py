@@ -1,4 +1,4 @@
-"""What Muster does to PodGroups of its CRDs. Rows A36-… are those of the built-in plugins' and controller's own tests."""
+"""What Muster does to PodGroups of its CRDs. Rows A36-… are those of the built-in plugins' own tests."""
 
 import pytest
 
