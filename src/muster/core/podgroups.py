@@ -56,8 +56,8 @@ def resolve_priority(group: PodGroup, classes: Iterable[PriorityClass]) -> Compl
     value = chosen.value if chosen else 0
     if preset is not None and preset != value:
         return Refused(
-            f"the integer value of priority ({preset}) must not be provided in podGroup spec; "
-            f"priority admission controller computed {value} from the given PriorityClass name"
+            f"priority set in the pod group ({preset}) must match the priority computed ({value}) "
+            "based on the priority class set in the spec"
         )
     return Completed(chosen.name if chosen else "", value)
 
