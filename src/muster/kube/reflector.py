@@ -5,7 +5,7 @@ import logging
 import random
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import orjson
 
@@ -16,6 +16,8 @@ from muster.kube.resources import Resource
 logger = logging.getLogger(__name__)
 
 WATCH_SECONDS = 300
+BETWEEN_STREAMS_SECONDS = 0.5
+"""A server, or a proxy before it, that ends every stream at once must not be asked without end."""
 FIRST_RETRY_SECONDS = 0.5
 LONGEST_RETRY_SECONDS = 30.0
 
@@ -63,6 +65,7 @@ class Reflector:
                 pause = FIRST_RETRY_SECONDS
                 while True:
                     revision = await self._follow(revision)
+                    await asyncio.sleep(BETWEEN_STREAMS_SECONDS)
             except _Expired:
                 pass
             except KubeError as error:
@@ -103,11 +106,7 @@ class Reflector:
         return revision
 
     def _tell(self, line: bytes) -> str:
-        try:
-            event: dict[str, Any] = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise ServerFault("a watch event is not JSON") from error
-        kind, item = event.get("type"), event.get("object") or {}
+        kind, item = _read(line)
         if kind == "ERROR":
             if item.get("code") == 410:
                 raise _Expired
@@ -117,3 +116,14 @@ class Reflector:
         elif kind in {"ADDED", "MODIFIED"}:
             self.audience.changed(item)
         return str((item.get("metadata") or {}).get("resourceVersion") or "")
+
+
+def _read(line: bytes) -> tuple[str, Object]:
+    try:
+        event = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise ServerFault("a watch event is not JSON") from error
+    item = event.get("object") if isinstance(event, dict) else None
+    if not isinstance(item, dict):
+        raise ServerFault("a watch event has no object")
+    return str(event.get("type")), item
