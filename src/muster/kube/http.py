@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import aiohttp
 import orjson
+from aiohttp.http import HttpProcessingError
 
 from muster import __version__
 from muster.kube.client import Object
@@ -75,7 +76,7 @@ class HttpClient:
                     _read(answer, await answer.read())
                 async for line in answer.content:
                     yield line
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+        except (aiohttp.ClientError, HttpProcessingError, TimeoutError, OSError, ValueError) as error:
             raise self._unreachable(error) from error
 
     async def apply(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:

@@ -7,8 +7,18 @@ from types import SimpleNamespace
 import pytest
 from aiohttp import web
 
+from muster.kube import http
 from muster.kube.credentials import Credentials
-from muster.kube.errors import AlreadyExists, KubeError, NotFound, RetryLater, ServerFault, Throttled, Unreachable
+from muster.kube.errors import (
+    AlreadyExists,
+    Conflict,
+    KubeError,
+    NotFound,
+    RetryLater,
+    ServerFault,
+    Throttled,
+    Unreachable,
+)
 from muster.kube.http import HttpClient
 from muster.kube.resources import JOBS, PODS, Resource
 
@@ -95,6 +105,45 @@ async def test_what_is_sent(server: Server) -> None:
     assert server.bodies[0] == b'{"a":1}'
     assert listing.query == {"labelSelector": "a=b"}
     assert b'"preconditions":{"uid":"u"}' in server.bodies[2]
+
+
+async def test_a_patch_is_merged_into_the_object_or_a_part_of_it(server: Server, client: HttpClient) -> None:
+    server.answers(body=b"{}")
+    await client.patch(PODS, "default", "p", {"a": None})
+    await client.patch(PODS, "default", "p", {"status": {}}, "status")
+    assert [request.path for request in server.asked] == [
+        "/api/v1/namespaces/default/pods/p",
+        "/api/v1/namespaces/default/pods/p/status",
+    ]
+    assert {(r.method, r.headers["Content-Type"]) for r in server.asked} == {("PATCH", "application/merge-patch+json")}
+    assert server.bodies == [b'{"a":null}', b'{"status":{}}']
+
+
+async def test_a_watch_is_lines_until_the_server_ends_it(server: Server) -> None:
+    server.answers(body=b'{"a":1}\n{"b":2}\n')
+    async with HttpClient(credentials(server.port, token="secret")) as client:
+        assert [line async for line in client.watch(PODS, {"watch": "true"})] == [b'{"a":1}\n', b'{"b":2}\n']
+    assert server.asked[0].query == {"watch": "true"}
+    assert server.asked[0].headers["Authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize(
+    ("how", "error"),
+    [
+        pytest.param({"status": 410, "body": b"{}"}, Conflict, id="410"),
+        pytest.param({"status": 404, "body": b"{}"}, NotFound, id="404"),
+        pytest.param({"body": b"x" * 40}, Unreachable, id="a line without end"),
+    ],
+)
+async def test_a_watch_that_is_refused(
+    server: Server, how: dict[str, object], error: type[KubeError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "LONGEST_LINE_BYTES", 16)
+    server.answers(**how)
+    async with HttpClient(credentials(server.port)) as client:
+        with pytest.raises(error) as raised:
+            _ = [line async for line in client.watch(PODS, {})]
+    assert type(raised.value) is error
 
 
 @pytest.mark.parametrize(
