@@ -5,15 +5,16 @@ from collections.abc import Mapping
 
 import pytest
 
+from muster.api.dialect import CRD_IN_OWN_GROUP, NATIVE
 from muster.api.keys import JobKey
 from muster.core.decide import NO_PODS, Pods
 from muster.kube import client as paging
 from muster.kube.client import Object
-from muster.kube.errors import KubeError, ServerFault
+from muster.kube.errors import KubeError, NotFound, ServerFault
 from muster.kube.resources import Resource
 from muster.runtime import checking
-from muster.runtime.checking import keep_probing
-from muster.runtime.health import API
+from muster.runtime.checking import ProfileChanged, keep_probing, wait_for_dialect
+from muster.runtime.health import API, Health
 from tests.builders import a_gang, a_pod, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.runtime.parts import build
@@ -102,6 +103,58 @@ async def test_probing_tells_a_problem_and_its_end(cluster: FakeCluster, monkeyp
     running.cancel()
 
 
+class Choosy(Moody):
+    """Serves nothing but these groups and versions."""
+
+    serves: tuple[str, ...] = ()
+
+    async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
+        found = await super().list(resource, namespace, params)
+        if resource.plural in {"workloads", "podgroups"} and f"{resource.group}/{resource.version}" not in self.serves:
+            raise NotFound("the server could not find the requested resource")
+        return found
+
+
+async def test_muster_waits_for_an_api_and_says_for_what(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "SOON_SECONDS", 0.01)
+    client, health = Choosy(FakeCluster()), Health()
+    waiting = asyncio.create_task(wait_for_dialect(client, "auto", health))
+    await asyncio.sleep(0.03)
+    assert "run `muster crds install`" in health.sentence
+    client.error = ServerFault("etcd is away")
+    await asyncio.sleep(0.03)
+    assert health.sentence == "not ready: etcd is away"
+    client.error, client.serves = None, (CRD_IN_OWN_GROUP.api_version,)
+    assert await asyncio.wait_for(waiting, 1) == CRD_IN_OWN_GROUP
+
+
+async def test_another_api_ends_the_life_that_knew_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "SOON_SECONDS", 0.01)
+    client = Choosy(FakeCluster())
+    client.serves = (CRD_IN_OWN_GROUP.api_version,)
+    parts = build(client, CRD_IN_OWN_GROUP)
+    probing = asyncio.create_task(keep_probing(parts.observer, "auto", parts.health, every_seconds=0.01))
+    await asyncio.sleep(0.05)
+    assert not probing.done()
+    client.serves = ()
+    await asyncio.sleep(0.05)
+    assert "does not serve" in parts.health.sentence, "an API that went may come back"
+    assert not probing.done()
+    client.serves = (NATIVE.api_version,)
+    with pytest.raises(ProfileChanged):
+        await asyncio.wait_for(probing, 1)
+
+
+async def test_what_is_asked_for_is_what_is_probed(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Choosy(FakeCluster())
+    client.serves = (CRD_IN_OWN_GROUP.api_version, NATIVE.api_version)
+    parts = build(client, CRD_IN_OWN_GROUP)
+    probing = asyncio.create_task(keep_probing(parts.observer, CRD_IN_OWN_GROUP.group, parts.health, 0.01))
+    await asyncio.sleep(0.05)
+    assert not probing.done(), "the better API is not what was asked for"
+    probing.cancel()
+
+
 IMPOSTOR = a_pod("impostor").labelled(**{"batch.kubernetes.io/controller-uid": "now"})
 
 
@@ -124,6 +177,15 @@ async def test_what_is_seen_of_the_pods(cluster: FakeCluster, pods: list[object]
     for pod in pods:
         cluster.apply(pod)  # type: ignore[arg-type]
     assert await build(FakeClient(cluster)).observer.pods(JOB.ref) == seen
+
+
+async def test_where_members_are_annotated_the_field_is_not_looked_at(cluster: FakeCluster) -> None:
+    observer = build(FakeClient(cluster), CRD_IN_OWN_GROUP).observer
+    cluster.apply(a_pod("a").of(JOB).in_group("by-field"))
+    assert await observer.pods(JOB.ref) == Pods(True, True)
+    cluster.remove("pods", "default", "a", "user")
+    cluster.apply(a_pod("b").of(JOB).naming_group("by-annotation"))
+    assert await observer.pods(JOB.ref) == Pods(True, True, "by-annotation")
 
 
 async def test_a_stranger_s_workload_is_found_behind_many_others(

@@ -112,6 +112,16 @@ async def test_objects_of_unknown_jobs_wake_nobody(inbox: Inbox, parts: Parts) -
     assert len(parts.queue) == 0
 
 
+async def test_where_muster_keeps_pod_groups_itself_it_is_told_of_each(parts: Parts) -> None:
+    told: list[tuple[str, str]] = []
+    inbox = Inbox(parts.cache, parts.queue, parts.formation, told.append)
+    group = a_pod_group("g")
+    inbox.pod_group(group.read(), deleted=False)
+    inbox.pod_group(group.version(2).reporting().read(), deleted=False)
+    assert told == [("default", "g")] * 2, "also of what changes nothing for the Job"
+    assert parts.cache.pod_group("default", "g") is not None
+
+
 async def test_the_login_is_the_client_s(registry: kopf.OperatorRegistry) -> None:
     (login,) = registry._activities.get_all_handlers()
     connection = await cast("Any", login.fn)()
