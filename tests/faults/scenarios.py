@@ -1,5 +1,8 @@
 """The stories that are told again and again, each time with something else going wrong."""
 
+from dataclasses import replace
+
+from muster.api.dialect import CRD_IN_OWN_GROUP
 from muster.api.keys import Uid
 from muster.core.naming import pod_group_name, template_name, workload_name
 from tests.builders import JobBuilder, a_gang, a_job, a_pod, a_pod_group, a_workload
@@ -96,3 +99,9 @@ ALL = (
     PLAIN_PODS,
     NEIGHBOURS,
 )
+
+WITH_CRDS = tuple(
+    replace(story, name=f"{story.name}, with CRDs", dialect=CRD_IN_OWN_GROUP)
+    for story in (GATE_ONLY, REPLICAS, RECREATED, PLAIN_PODS)
+)
+"""The stories in which the pods' own word on their group matters most, where they give it by annotation."""

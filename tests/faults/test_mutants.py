@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from muster.admission import gate
-from muster.api.dialect import NATIVE
+from muster.api.dialect import NATIVE, Dialect
 from muster.api.job import JobView
 from muster.core import decide, ownership
 from muster.core.admit import ALLOWED, Verdict, admit_pod
@@ -16,7 +16,7 @@ from muster.core.reasons import Reason
 from muster.runtime import executor, observer
 from muster.runtime.observer import Observer
 from tests.faults.disturbances import ACTORS, FAULTS
-from tests.faults.scenarios import ALL
+from tests.faults.scenarios import ALL, WITH_CRDS
 from tests.faults.sweep import sweep_single
 
 Patch = pytest.MonkeyPatch
@@ -85,6 +85,10 @@ def what_already_exists_is_not_looked_at(patch: Patch) -> None:
     patch.setattr(observer.Observer, "workload", nothing)
 
 
+def the_annotation_is_not_read(patch: Patch) -> None:
+    patch.setattr(Dialect, "group_of", lambda self, pod: pod.group)
+
+
 MUTANTS = (
     random_names,
     names_prove_ownership,
@@ -96,13 +100,14 @@ MUTANTS = (
     a_lost_pod_group_stays_lost,
     an_unfinished_pair_is_given_up,
     what_already_exists_is_not_looked_at,
+    the_annotation_is_not_read,
 )
 
 
 async def killed() -> str:
     """The first problem that the single sweep finds."""
     for kinds in (ACTORS, FAULTS):
-        for scenario in ALL:
+        for scenario in (*ALL, *WITH_CRDS):
             try:
                 problems = await sweep_single(scenario, kinds, enough=1)
             except AssertionError as error:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.faults.disturbances import ACTORS
-from tests.faults.scenarios import ALL, REPLICAS
+from tests.faults.scenarios import ALL, REPLICAS, WITH_CRDS
 from tests.faults.sweep import problems_of, sweep_single, undisturbed
 from tests.faults.world import Scenario
 
@@ -12,7 +12,7 @@ ONE_PROCESS = [scenario for scenario in ALL if scenario is not REPLICAS]
 DISAGREEMENT = "a rival Workload appears"
 
 
-@pytest.mark.parametrize("scenario", ALL, ids=str)
+@pytest.mark.parametrize("scenario", [*ALL, *WITH_CRDS], ids=str)
 async def test_a_stale_view_ends_in_the_same_state(scenario: Scenario) -> None:
     normal = await undisturbed(scenario)
     problems = [problem for lag in LAGS for problem in await problems_of(scenario, {}, normal, lag)]
