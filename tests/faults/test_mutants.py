@@ -107,7 +107,7 @@ MUTANTS = (
 async def killed() -> str:
     """The first problem that the single sweep finds."""
     for kinds in (ACTORS, FAULTS):
-        for scenario in (*ALL, *WITH_CRDS):
+        for scenario in (*WITH_CRDS, *ALL):
             try:
                 problems = await sweep_single(scenario, kinds, enough=1)
             except AssertionError as error:
