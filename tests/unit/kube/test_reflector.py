@@ -184,9 +184,22 @@ async def test_a_list_that_fails_midway_tells_nothing_and_begins_anew(status: in
     assert "continue" not in script.asked[2]
 
 
-async def test_the_reason_is_logged_but_an_old_revision_is_no_reason(caplog: pytest.LogCaptureFixture) -> None:
-    await reflected(Script(Page(at=5), Stream(error(410)), Page(at=9), Stream()))
+@pytest.mark.parametrize(
+    "expired",
+    [
+        pytest.param([Stream(error(410))], id="in the stream"),
+        pytest.param([Stream(status=410)], id="as the answer to a watch"),
+        pytest.param([Stream(error(410)), Page(more="t1"), Page(status=410)], id="as the answer to a page"),
+    ],
+)
+async def test_a_revision_that_is_too_old_is_nothing_to_warn_of(
+    expired: list[Page | Stream], caplog: pytest.LogCaptureFixture
+) -> None:
+    await reflected(Script(Page(at=5), *expired, Page(at=9), Stream()))
     assert not caplog.records
+
+
+async def test_why_it_broke_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     await reflected(Script(Page(at=5), Stream(error(500)), Page(at=9), Stream()))
     assert "watching pods broke and starts again: the watch ended with error 500" in caplog.text
 
