@@ -37,17 +37,27 @@ class Keeper:
 
     async def keep(self, place: Place) -> None:
         """One PodGroup, one write at most."""
-        group = self.observer.cache.pod_group(*place)
-        if group is None:
-            return
         if not self.members.complete:
             self.queue.add_after(place, LISTING_SECONDS)
+            return
+        group = await self._look(place)
+        if group is None:
             return
         match keep(group, self.members.of(place)):
             case Release():
                 await self._release(group)
             case MarkScheduled():
                 await self._mark_scheduled(group)
+
+    async def _look(self, place: Place) -> PodGroup | None:
+        """While nothing is watched (half of the API is gone, say) the cache does not know what is being deleted.
+
+        So a PodGroup whose last member has left is read: nobody would come back to it, and it could never go.
+        """
+        cache = self.observer.cache
+        if cache.trusted or any(pod.live for pod in self.members.of(place)):
+            return cache.pod_group(*place)
+        return await self.observer.pod_group(*place)
 
     async def _release(self, group: PodGroup) -> None:
         left = [finalizer for finalizer in group.metadata.finalizers if finalizer != PROTECTION]
