@@ -120,9 +120,9 @@ def test_crds_that_are_deleted_under_a_running_gang_go_with_its_last_pod(
         scene.muster.wait_until_ready()
         assert_annotated_gang(scene.ours, place, "train")
         heard = len(scene.muster.log())
-        for kind in ("workloads", "podgroups"):
-            extended.api.delete(CRDS, f"{kind}.{OWN}")
+        extended.api.delete(CRDS, f"workloads.{OWN}")
         told(scene.muster, NOTHING_SERVED, WHAT_TO_DO, since=heard)
+        extended.api.delete(CRDS, f"podgroups.{OWN}")
         always(lambda: len(scene.ours.list("podgroups", place)) == 1, "the PodGroup is protected", 3)
         assert len(all_pods(extended.api, place, "train", 4, is_running)) == 4
         extended.api.delete("jobs", "train", place)
