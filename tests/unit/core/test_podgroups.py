@@ -90,8 +90,8 @@ USUAL, OTHER_USUAL = PriorityClass("usual", 7, is_default=True), PriorityClass("
             a_pod_group().priority("high", 5),
             [HIGH],
             Refused(
-                "the integer value of priority (5) must not be provided in podGroup spec; "
-                "priority admission controller computed 1000 from the given PriorityClass name"
+                "priority set in the pod group (5) must match the priority computed (1000) based on the priority class "
+                "set in the spec"
             ),
             id="A36-43 it differs",
         ),

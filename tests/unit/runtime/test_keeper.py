@@ -44,6 +44,7 @@ class Kept:
         self.client = Client(self.cluster)
         self.observer = build(self.client, CRD_IN_OWN_GROUP).observer
         self.keeper = Keeper(self.observer, WorkQueue())
+        self.observer.cache.trusted = True
         self.cluster.apply(group)
         self.look()
         self.keeper.members.replaced([pod.build() for pod in pods])
