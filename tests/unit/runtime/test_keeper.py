@@ -14,7 +14,7 @@ from muster.runtime import keeper as module
 from muster.runtime.keeper import Keeper
 from muster.runtime.members import Place
 from muster.runtime.queue import WorkQueue
-from tests.builders import PodBuilder, PodGroupBuilder, a_pod, a_pod_group
+from tests.builders import LONG_AGO, PodBuilder, PodGroupBuilder, a_pod, a_pod_group
 from tests.fake_cluster import MUSTER, FakeClient, FakeCluster
 from tests.unit.runtime.parts import build
 
@@ -22,12 +22,17 @@ PLACE = ("default", "g")
 
 
 class Client(FakeClient):
-    """Counts patches, and refuses those for which it has an error."""
+    """Counts reads and patches, and refuses those for which it has an error."""
 
     def __init__(self, cluster: FakeCluster) -> None:
         super().__init__(cluster)
         self.patches: list[tuple[str, Object]] = []
         self.errors: list[KubeError] = []
+        self.gets = 0
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Object:
+        self.gets += 1
+        return await super().get(resource, namespace, name)
 
     async def patch(self, resource: Resource, namespace: str, name: str, body: Object, part: str = "") -> Object:
         self.patches.append((part, body))
@@ -224,3 +229,21 @@ async def test_a_bug_of_ours_does_not_end_the_keeper(retried: list[float], caplo
     await worked(kept)
     assert retried == [0.0]
     assert "unexpected error" in caplog.text
+
+
+async def test_while_nothing_is_watched_a_group_without_members_is_read() -> None:
+    kept = Kept(group().protected(), *pods(1, "Succeeded"))
+    kept.cluster.update("podgroups", *PLACE, lambda raw: raw["metadata"].update(deletionTimestamp=LONG_AGO), "user")
+    await kept.keeper.keep(PLACE)
+    assert kept.exists, "the streams are up: they will tell"
+    kept.observer.cache.trusted = False
+    await kept.keeper.keep(PLACE)
+    assert not kept.exists
+
+
+async def test_while_nothing_is_watched_a_group_with_members_costs_no_read() -> None:
+    kept = Kept(group(), *pods(1))
+    kept.observer.cache.trusted = False
+    kept.cluster.remove("podgroups", *PLACE, "user", force=True)
+    await kept.keeper.keep(PLACE)
+    assert not kept.client.gets
