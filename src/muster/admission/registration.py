@@ -129,20 +129,18 @@ class Registration:
     base_url: str
     authority: bytes
     settings: Settings
-    _registered: list[tuple[Resource, Object]] = field(default_factory=list)
+    _registered: dict[Resource, Object] = field(default_factory=dict)
 
     async def register(self, dialect: Dialect) -> None:
         # The guard first: a gang must not exist for a moment without it.
         guard = validating_configuration(DEV_NAME, self.base_url, self.authority, self.settings)
         gate = mutating_configuration(DEV_NAME, self.base_url, self.authority, self.settings, dialect)
-        self._registered = [
-            (VALIDATING_WEBHOOKS, await self._put(VALIDATING_WEBHOOKS, guard)),
-            (MUTATING_WEBHOOKS, await self._put(MUTATING_WEBHOOKS, gate)),
-        ]
+        for resource, body in ((VALIDATING_WEBHOOKS, guard), (MUTATING_WEBHOOKS, gate)):
+            self._registered[resource] = await self._put(resource, body)
 
     async def remove(self) -> None:
         """Take away what is still ours; a successor that took it over keeps it."""
-        for resource, made in reversed(self._registered):
+        for resource, made in reversed(self._registered.items()):
             metadata = made["metadata"]
             only_ours = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
             try:
@@ -151,7 +149,7 @@ class Registration:
                 continue
             except KubeError as error:
                 logger.warning("the webhook configuration %s %s is left behind: %s", resource.plural, DEV_NAME, error)
-        self._registered = []
+        self._registered = {}
 
     async def _put(self, resource: Resource, body: Object) -> Object:
         for _ in range(TRIES):

@@ -85,6 +85,7 @@ def build(cluster: Cluster, dialect: Dialect) -> Parts:
     rules, cache, queue = Rules(dialect, policy), Cache(), WorkQueue[JobKey]()
     observer = Observer(client, dialect, cache)
     formation = Formation(observer, Executor(observer), rules, cluster.recorder, cluster.health)
+    keeper = None if dialect.native else Keeper(observer, WorkQueue())
     completing = None if dialect.native else PodGroupReview(Completion(observer), dialect)
     desk = Desk(dialect, PodGate(formation), ParallelismGuard(observer, rules), completing)
     return Parts(
@@ -93,8 +94,8 @@ def build(cluster: Cluster, dialect: Dialect) -> Parts:
         queue=queue,
         observer=observer,
         reconciler=Reconciler(cache, queue, formation, rules),
-        resync=Resync(observer, queue, rules, settings.resync_seconds),
-        keeper=None if dialect.native else Keeper(observer, WorkQueue()),
+        resync=Resync(observer, queue, rules, settings.resync_seconds, keeper.queue.add if keeper else None),
+        keeper=keeper,
     )
 
 
@@ -103,8 +104,7 @@ async def _work(cluster: Cluster, parts: Parts) -> None:
     from muster.watching.supervisor import Supervisor
 
     settings, health, observer = cluster.settings, cluster.health, parts.observer
-    on_pod_group = parts.keeper.queue.add if parts.keeper else None
-    inbox = Inbox(parts.cache, parts.queue, parts.reconciler.formation, on_pod_group)
+    inbox = Inbox(parts.cache, parts.queue, parts.reconciler.formation, parts.resync.on_pod_group)
     supervisor = Supervisor(inbox, observer.dialect, cluster.credentials, parts.resync, health)
     async with asyncio.TaskGroup() as group:
         group.create_task(parts.reconciler.run(settings.workers))

@@ -3,7 +3,7 @@
 The controller and the pod gate both ask `decide`, so they cannot disagree. It is asked again after every write.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import count
 
@@ -114,6 +114,9 @@ def _follow(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
     """Membership is sticky: no gang is ever half in and half out."""
     why = left_alone(job, rules.policy)
     if not group:
+        aside = _unusable(job, seen) if why is None else None
+        if aside is not None:  # still the cause: its plain pods are what came of it
+            return replace(aside, sticky=True)
         return Decision(why or Reason.PLAIN_PODS, Membership.PLAIN, sticky=True)
     exists = any(found.metadata.name == group for found in seen.pod_groups)
     if exists or seen.rejected or why is not None:
@@ -137,14 +140,12 @@ def _make_again(group: str, job: JobView, seen: Observed, rules: Rules) -> Decis
 
 def _form(job: JobView, seen: Observed, rules: Rules) -> Decision:
     """No living pods: find or make the Workload, then the PodGroup."""
+    if (aside := _unusable(job, seen)) is not None:
+        return aside
     workloads = workloads_of(job, seen.workloads)
-    if len(workloads) > 1:
-        return _plain(Reason.AMBIGUOUS_WORKLOADS, _names(workloads))
     if not workloads:
         return _begin(job, seen)
     (workload,) = workloads
-    if len(workload.spec.pod_group_templates) != 1:
-        return _plain(Reason.UNSUPPORTED_STRUCTURE, workload.metadata.name)
     groups = pod_groups_of(job, workload, seen.pod_groups)
     if len(groups) > 1:
         return _plain(Reason.AMBIGUOUS_POD_GROUPS, _names(groups))
@@ -154,6 +155,16 @@ def _form(job: JobView, seen: Observed, rules: Rules) -> Decision:
     if group.metadata.deletion_timestamp is not None:
         return _hold(Reason.POD_GROUP_BEING_DELETED, group.metadata.name)
     return _join(group.metadata.name, Reason.GANG_FORMED)
+
+
+def _unusable(job: JobView, seen: Observed) -> Decision | None:
+    """Workloads that describe the Job, but leave open which group its pods should be in."""
+    workloads = workloads_of(job, seen.workloads)
+    if len(workloads) > 1:
+        return _plain(Reason.AMBIGUOUS_WORKLOADS, _names(workloads))
+    if workloads and len(workloads[0].spec.pod_group_templates) != 1:
+        return _plain(Reason.UNSUPPORTED_STRUCTURE, workloads[0].metadata.name)
+    return None
 
 
 def _begin(job: JobView, seen: Observed) -> Decision:

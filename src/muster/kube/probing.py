@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from muster.api.dialect import Dialect
 from muster.kube.client import KubeClient
 from muster.kube.errors import Forbidden, KubeError, NotFound
-from muster.kube.resources import ACCESS_REVIEWS, EVENTS, JOBS, PODS, Resource, pod_groups, workloads
+from muster.kube.resources import (
+    ACCESS_REVIEWS,
+    EVENTS,
+    JOBS,
+    PODS,
+    PRIORITY_CLASSES,
+    Resource,
+    pod_groups,
+    workloads,
+)
 
 _ONE = {"limit": "1"}
 _BRIEF_WATCH = {"watch": "true", "timeoutSeconds": "1", "fieldSelector": "metadata.name=muster.probe"}
@@ -15,8 +24,8 @@ _BRIEF_WATCH = {"watch": "true", "timeoutSeconds": "1", "fieldSelector": "metada
 
 async def find_problem(client: KubeClient, dialect: Dialect) -> str:
     """The first thing in the way, as one sentence for the person who runs the cluster; empty if there is none."""
-    watched = (workloads(dialect), pod_groups(dialect), JOBS)
-    for resource in (*watched, PODS):
+    watched = (workloads(dialect), pod_groups(dialect), JOBS, *(() if dialect.native else (PODS,)))
+    for resource in dict.fromkeys((*watched, PODS)):
         if problem := await _reading_problem(client, resource, dialect, _ONE):
             return problem
     problems = await asyncio.gather(*(_reading_problem(client, each, dialect, _BRIEF_WATCH) for each in watched))
@@ -25,10 +34,14 @@ async def find_problem(client: KubeClient, dialect: Dialect) -> str:
 
 async def find_missing_right(client: KubeClient, dialect: Dialect) -> str:
     """The same for writes, which cannot be tried out: the API server is asked what Muster may do."""
-    for resource in (workloads(dialect), pod_groups(dialect), EVENTS):
+    needed = [("create", resource, "") for resource in (workloads(dialect), pod_groups(dialect), EVENTS)]
+    if not dialect.native:
+        needed += [("patch", pod_groups(dialect), part) for part in ("", "status")]
+        needed.append(("list", PRIORITY_CLASSES, ""))
+    for verb, resource, part in needed:
         try:
-            if not await _may_create(client, resource):
-                return _lacking(f"it may not create {resource}")
+            if not await _may(client, verb, resource, part):
+                return _lacking(f"it may not {verb} {f'the {part} of ' if part else ''}{resource}")
         except KubeError as error:
             return str(error)
     return ""
@@ -55,8 +68,8 @@ def _remedy(dialect: Dialect) -> str:
     )
 
 
-async def _may_create(client: KubeClient, resource: Resource) -> bool:
-    attributes = {"verb": "create", "group": resource.group, "resource": resource.plural}
+async def _may(client: KubeClient, verb: str, resource: Resource, part: str) -> bool:
+    attributes = {"verb": verb, "group": resource.group, "resource": resource.plural, "subresource": part}
     question = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",

@@ -81,6 +81,8 @@ class Resync:
     queue: WorkQueue[JobKey]
     rules: Rules
     every_seconds: float
+    on_pod_group: Callable[[tuple[str, str]], None] | None = None
+    """Told of every PodGroup, where Muster keeps them itself."""
     _now: asyncio.Event = field(default_factory=asyncio.Event)
 
     def soon(self) -> None:
@@ -121,6 +123,8 @@ class Resync:
         def keep_pod_group(raw: Object) -> Uid:
             group = dialect.read_pod_group(raw)
             cache.put_pod_group(group)
+            if self.on_pod_group is not None:
+                self.on_pod_group((group.metadata.namespace, group.metadata.name))
             return group.metadata.uid
 
         client = self.observer.client
