@@ -4,7 +4,9 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 READY := .venv/.ready
-PYTEST := .venv/bin/pytest
+# Two workers, a file each: an end-to-end test mostly waits, and every worker has clusters of its own.
+WORKERS ?= 2
+PYTEST := .venv/bin/pytest -n $(WORKERS) --dist loadfile
 PYTHON_CODE := src tests hack
 
 .PHONY: help
