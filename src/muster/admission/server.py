@@ -2,12 +2,14 @@
 
 import logging
 import re
+import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from muster.admission.certificates import ServingCertificate
 from muster.admission.gate import PodGate
@@ -18,6 +20,7 @@ from muster.api.dialect import Dialect
 from muster.api.wire import Unreadable
 from muster.core.admit import ALLOWED, Verdict
 from muster.runtime.health import Health
+from muster.runtime.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
@@ -50,12 +53,14 @@ class AdmissionServer:
     health: Health
     desk: Desk | None = None
     """None until the first API was found. It stays when an API goes: then it says what is wrong."""
+    metrics: Metrics = field(default_factory=Metrics)
 
     def application(self) -> web.Application:
         app = web.Application(client_max_size=MAX_BODY_BYTES)
         app.router.add_post(GATE_PATH, self._gate)
         app.router.add_post(GUARD_PATH, self._guard)
         app.router.add_post(POD_GROUPS_PATH, self._pod_groups)
+        app.router.add_get("/metrics", self._metrics)
         app.router.add_get("/livez", self._alive)
         app.router.add_get("/readyz", self._ready)
         return app
@@ -90,6 +95,9 @@ class AdmissionServer:
 
         return await self._respond(request, "CREATE", judge, REFUSED)
 
+    async def _metrics(self, _: web.Request) -> web.Response:
+        return web.Response(body=self.metrics.page(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
     async def _alive(self, _: web.Request) -> web.Response:
         return web.Response(text="alive\n")
 
@@ -101,6 +109,7 @@ class AdmissionServer:
             review = Review.parse(orjson.loads(await request.read()))
         except (orjson.JSONDecodeError, Unreadable) as error:
             return web.Response(status=400, text=f"not an AdmissionReview: {error}\n")
+        began = time.perf_counter()
         verdict, patch = ALLOWED, None
         try:
             if self.desk is None:
@@ -109,6 +118,8 @@ class AdmissionServer:
                 verdict, patch = await judge(self.desk, review, time_to_answer(request.query.get("timeout", "")))
         except Unreadable as error:
             logger.warning("an object that cannot be read passes untouched: %s", error)
+        outcome = "joined" if verdict.join else "allowed" if verdict.allowed else "refused"
+        self.metrics.admission.labels(request.path.strip("/"), outcome).observe(time.perf_counter() - began)
         return web.Response(body=answer(review, verdict, patch, refusal_code), content_type="application/json")
 
 

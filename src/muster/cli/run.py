@@ -22,6 +22,7 @@ from muster.kube.credentials import Credentials, NoCredentials, load_credentials
 from muster.kube.http import HttpClient
 from muster.runtime.events import Recorder
 from muster.runtime.health import API, Health
+from muster.runtime.metrics import Metrics
 
 logger = logging.getLogger("muster")
 
@@ -62,10 +63,11 @@ async def _serve(options: Options, credentials: Credentials, settings: Settings)
     health = Health()
     health.announce(API, "the API server has not been asked yet")
     certificate = self_signed(LOOPBACK)
-    server = AdmissionServer(health)
+    metrics = Metrics()
+    server = AdmissionServer(health, metrics=metrics)
     async with HttpClient(credentials) as client, _listening(server, options, certificate) as listening:
         registration = Registration(client, f"https://{LOOPBACK}:{listening.port}", certificate.authority, settings)
-        recorder = Recorder(client, f"{socket.gethostname()}-{os.getpid()}")
+        recorder = Recorder(client, f"{socket.gethostname()}-{os.getpid()}", metrics)
         cluster = Cluster(client, credentials, settings, health, server, registration, recorder)
         work, posting = asyncio.create_task(live(cluster)), asyncio.create_task(recorder.run())
         stopping = asyncio.create_task(stop.wait())

@@ -19,6 +19,7 @@ from muster.core.reasons import EventReason
 from muster.kube.client import KubeClient
 from muster.kube.errors import AlreadyExists, KubeError, RetryLater, Terminating, plain_text
 from muster.kube.resources import EVENTS
+from muster.runtime.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
@@ -73,15 +74,15 @@ class Event:
 class Recorder:
     client: KubeClient
     instance: str
-    dropped: int = 0
+    metrics: Metrics = field(default_factory=Metrics)
     _queue: asyncio.Queue[Event] = field(default_factory=lambda: asyncio.Queue(QUEUED))
     _posted: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
     def tell(self, job: JobView, reason: EventReason, message: str) -> None:
         self._enqueue(Event(job, "Normal", reason, message))
 
-    def warn(self, job: JobView, reason: EventReason, message: str) -> None:
-        self._enqueue(Event(job, "Warning", reason, message))
+    def warn(self, job: JobView, reason: EventReason, message: str) -> bool:
+        return self._enqueue(Event(job, "Warning", reason, message))
 
     def report(self, job: JobView | None, decision: Decision) -> None:
         """Tell why Muster stands aside or what pods wait for; silence for Jobs that never were its business."""
@@ -90,19 +91,23 @@ class Recorder:
             return
         about = f" ({decision.detail})" if decision.detail else ""
         outcome = "; the pods are scheduled one by one" if decision.membership is Membership.PLAIN else ""
-        self.warn(job, event, f"{decision.reason}: {decision.reason.sentence}{about}{outcome}")
+        if self.warn(job, event, f"{decision.reason}: {decision.reason.sentence}{about}{outcome}"):
+            self.metrics.told.labels(decision.reason.value).inc()
 
-    def _enqueue(self, event: Event) -> None:
+    def _enqueue(self, event: Event) -> bool:
+        """False if it was told before."""
         if event.name in self._posted:
-            return
+            return False
         self._posted[event.name] = None
         while len(self._posted) > REMEMBERED:
             self._posted.popitem(last=False)
         logger.info("%s %s: %s", event.job.key, event.reason, plain_text(event.message))
+        self.metrics.events.labels(event.reason.value).inc()
         try:
             self._queue.put_nowait(event)
         except asyncio.QueueFull:
-            self.dropped += 1
+            self.metrics.events_dropped.inc()
+        return True
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as posters:

@@ -187,6 +187,12 @@ async def test_readiness_says_why_not(http: Http, parts: Parts) -> None:
     assert (await http.get("/readyz")).status == 200
 
 
+async def test_every_verdict_is_counted(http: Http) -> None:
+    await asked(http, "/pod-gate", a_review(pod_of()))
+    page = await (await http.get("/metrics")).text()
+    assert 'muster_admission_seconds_count{verdict="joined",webhook="pod-gate"} 1.0' in page
+
+
 def resized(pods: int, job: JobBuilder = JOB) -> Object:
     changed = job.build()
     changed["spec"].update(parallelism=pods, completions=pods)

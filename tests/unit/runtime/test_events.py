@@ -96,7 +96,7 @@ async def test_a_storm_is_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -
     recorder = Recorder(FakeClient(FakeCluster()), "one", _queue=asyncio.Queue(2))
     for number in range(5):
         recorder.tell(JOB, EventReason.WORKLOAD_CREATED, str(number))
-    assert recorder.dropped == 3
+    assert b"muster_events_dropped_total 3.0" in recorder.metrics.page()
 
 
 async def test_memory_of_what_was_posted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,3 +136,12 @@ def test_an_event_as_the_api_server_wants_it() -> None:
     assert "\n" not in manifest["message"]
     assert len(manifest["message"]) <= MAX_EVENT_MESSAGE
     assert len(event.name) <= 253
+
+
+async def test_a_stand_aside_is_counted_once_by_its_reason() -> None:
+    recorder = Recorder(FakeClient(FakeCluster()), "test")
+    for _ in range(3):
+        recorder.report(JOB, Decision(Reason.PLAIN_PODS, Membership.PLAIN))
+    recorder.report(JOB, Decision(Reason.NOT_INDEXED, Membership.PLAIN))
+    assert b'muster_jobs_told_total{reason="PlainPods"} 1.0' in recorder.metrics.page()
+    assert b"NotIndexed" not in recorder.metrics.page()
