@@ -40,7 +40,9 @@ async def install(client: CrdClient, group: str) -> None:
     """Make or upgrade the CRDs of the group, and come back when the server answers for them. Objects are kept."""
     try:
         for kind in KINDS:
-            await client.apply(CRDS, "", crd_name(kind, group), definition(kind, group))
+            made = await client.apply(CRDS, "", crd_name(kind, group), definition(kind, group))
+            if made["metadata"].get("deletionTimestamp"):
+                raise Refused(f"{crd_name(kind, group)} is being deleted: run this again once it is gone")
     except KubeError as error:
         raise Refused(f"the CRDs of {group} cannot be installed: {error}") from error
     for kind in KINDS:

@@ -10,14 +10,11 @@ from muster.crds.definitions import BUILT_IN_GROUP, GROUPS, KINDS, OWN_GROUP, VE
 from muster.crds.ownership import is_ours
 from muster.kube.client import KubeClient
 from muster.kube.errors import Forbidden, KubeError, NotFound
-from muster.kube.resources import Resource, pod_groups, workloads
+from muster.kube.profiles import UNKNOWN_VERSIONS
+from muster.kube.resources import PRIORITY_CLASSES, Resource, pod_groups, workloads
 
 AUTO = "auto"
 CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-PRIORITY_CLASSES = Resource(BUILT_IN_GROUP, "v1", "priorityclasses")
-OTHER_VERSIONS = ("v1", "v1beta1", "v1alpha3", "v1alpha1")
-"""Versions of the built-in Workload that exist or are to come, and that Muster does not speak."""
-
 _ONE = {"limit": "1"}
 
 
@@ -95,7 +92,7 @@ async def _answers(client: KubeClient, resource: Resource) -> bool:
 
 
 async def _other_version(client: KubeClient) -> str:
-    for version in OTHER_VERSIONS:
+    for version in UNKNOWN_VERSIONS:
         if await _answers(client, Resource(BUILT_IN_GROUP, version, "workloads")):
             return version
     return ""

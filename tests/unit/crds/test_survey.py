@@ -43,8 +43,11 @@ class Server:
         return self.crds[name]
 
     async def apply(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        vanishing = self.crds.get(name, {}).get("metadata", {}).get("deletionTimestamp")
         self.crds[name] = {**body, **established(body)}
-        return body
+        if vanishing:
+            self.crds[name]["metadata"]["deletionTimestamp"] = vanishing
+        return self.crds[name]
 
     async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
         raise NotImplementedError
@@ -114,6 +117,14 @@ async def test_a_dead_crd_is_seen() -> None:
     assert (await survey(Server(*STOCK, crds=ours(BUILT_IN_GROUP)))).dead
     assert not (await survey(Server(*STOCK, crds=ours(OWN_GROUP)))).dead
     assert not (await survey(Server(NATIVE[0], crds=ours(BUILT_IN_GROUP)))).dead
+
+
+async def test_a_crd_that_is_being_deleted_is_not_called_installed() -> None:
+    server = Server(*STOCK, f"{OWN_GROUP}/v1alpha2", crds=ours(OWN_GROUP))
+    for crd in server.crds.values():
+        crd["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    with pytest.raises(Refused, match="being deleted"):
+        await install(server, OWN_GROUP)
 
 
 async def test_established_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
