@@ -8,9 +8,9 @@ import pytest
 from muster.crds import installing
 from muster.crds.definitions import BUILT_IN_GROUP, KINDS, OWN_GROUP, crd_name, definition
 from muster.crds.installing import find_installed, install
-from muster.crds.survey import AUTO, CRDS, PRIORITY_CLASSES, Refused, choose, survey
+from muster.crds.survey import AUTO, CRDS, Refused, choose, survey
 from muster.kube.errors import Forbidden, NotFound
-from muster.kube.resources import Resource
+from muster.kube.resources import PRIORITY_CLASSES, Resource
 
 Object = dict[str, Any]
 
