@@ -61,6 +61,7 @@ lint: $(READY) ## Style, types, direction of imports, size budgets
 generate: $(READY) ## Write what is generated from the code
 	.venv/bin/python hack/reasons_page.py
 	.venv/bin/python hack/crd_files.py
+	.venv/bin/python hack/conformance_page.py
 
 .PHONY: verify
 verify: lint ## What CI checks besides the tests: lint, the lock file, nothing generated is stale

@@ -1,0 +1,47 @@
+"""What manifests/rbac.yaml grants, and what it must not."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+MANIFEST = Path(__file__).parents[2] / "manifests/rbac.yaml"
+READS = {"get", "list", "watch"}
+PAIR = {"workloads", "podgroups"}
+
+
+def granted(role: str) -> set[tuple[str, str]]:
+    """(verb, resource) of a role."""
+    (rules,) = [
+        document["rules"] for document in documents() if (document["kind"], name_of(document)) == ("ClusterRole", role)
+    ]
+    return {(verb, resource) for rule in rules for verb in rule["verbs"] for resource in rule["resources"]}
+
+
+def documents() -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all(MANIFEST.read_text()))
+
+
+def name_of(document: dict[str, Any]) -> str:
+    return str(document["metadata"]["name"])
+
+
+def test_a36_60_61_the_rights_of_the_crd_profiles_are_a_role_of_their_own() -> None:
+    assert {("create", resource) for resource in PAIR} <= granted("muster")
+    assert {(verb, resource) for verb in READS for resource in PAIR} <= granted("muster")
+    protection = {("patch", "podgroups"), ("patch", "podgroups/status"), ("watch", "pods"), ("list", "priorityclasses")}
+    assert protection <= granted("muster-crd")
+    assert not protection & granted("muster")
+
+
+def test_nothing_is_granted_on_jobs_and_pods_but_to_read_them() -> None:
+    for role in ("muster", "muster-crd"):
+        assert {verb for verb, resource in granted(role) if resource in {"jobs", "pods"}} <= READS
+    writes = {(verb, resource) for verb, resource in granted("muster") if verb not in READS}
+    finalizers = ("update", "jobs/finalizers")
+    assert writes == {*(("create", resource) for resource in PAIR), ("create", "events"), finalizers}
+
+
+def test_no_role_reaches_beyond_what_it_names() -> None:
+    for role in ("muster", "muster-crd"):
+        assert not [grant for grant in granted(role) if "*" in grant or "secrets" in grant]
