@@ -4,9 +4,10 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 READY := .venv/.ready
-# Two workers, a file each: an end-to-end test mostly waits, and every worker has clusters of its own.
+# Two workers, a file each: an end-to-end test mostly waits, and every worker has clusters of its own. The long files
+# come first, the many short tests last.
 WORKERS ?= 2
-PYTEST := .venv/bin/pytest -n $(WORKERS) --dist loadfile
+PYTEST := .venv/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PYTHON_CODE := src tests hack
 
 .PHONY: help

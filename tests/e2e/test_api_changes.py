@@ -1,7 +1,7 @@
 """A scheduling API that appears, disappears or is replaced while Muster runs: one sentence tells it, and it heals."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.e2e.conftest import EXTERNAL, own_namespace
-from tests.e2e.support.api import APPLY, Api
+from tests.e2e.support.api import APPLY, Api, ApiError
 from tests.e2e.support.clusters import ROOT, Cluster, hack_cluster, start_cluster
 from tests.e2e.support.command import muster as command
 from tests.e2e.support.https import readyz
@@ -217,7 +217,8 @@ def remove_crds(cluster: Cluster) -> None:
     if ours.raw(ours.path("podgroups"))[0] == 200:
         for group in ours.list("podgroups"):
             name, namespace = group["metadata"]["name"], group["metadata"]["namespace"]
-            ours.patch("podgroups", name, {"metadata": {"finalizers": None}}, namespace)
+            with suppress(ApiError):  # Muster may have released it meanwhile
+                ours.patch("podgroups", name, {"metadata": {"finalizers": None}}, namespace)
     answer = command("crds", "uninstall", "--yes", kubeconfig=cluster.kubeconfig)
     assert answer.code == 0, answer.err
 

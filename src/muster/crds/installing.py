@@ -13,7 +13,8 @@ from muster.kube.client import KubeClient, every_item
 from muster.kube.errors import Conflict, KubeError, NotFound
 from muster.kube.resources import Resource
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 90.0
+"""A server that has just started, or has dead CRDs to clean up, takes more than half a minute."""
 LOOK_AGAIN_SECONDS = 0.1
 
 

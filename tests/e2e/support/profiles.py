@@ -85,7 +85,9 @@ class Site:
 
 @contextmanager
 def begun(profile: Profile, folder: Path) -> Iterator[Site]:
-    cluster = start_cluster(profile.cluster, "--profile", profile.cluster, "--nodes", "4", "--node-cpu", "64")
+    cluster = start_cluster(
+        f"profile-{profile.cluster}", "--profile", profile.cluster, "--nodes", "4", "--node-cpu", "64"
+    )
     try:
         cluster = replace(cluster, scheduling_group=profile.group)
         if not profile.native:
