@@ -14,8 +14,11 @@ from muster.api.workload import Workload
 from muster.core.desired import desired_pod_group, desired_workload
 from muster.core.eligibility import Policy, left_alone
 from muster.core.naming import pod_group_name, workload_name
-from muster.core.ownership import pod_groups_of, workloads_of
+from muster.core.ownership import controls, pod_groups_of, workloads_of
 from muster.core.reasons import Reason
+
+_TRIED_NAMES = 16
+"""How far down the series of names an object is still recognised as ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +189,11 @@ def _complete(job: JobView, workload: Workload, seen: Observed, rules: Rules) ->
 
 
 def _free_workload_name(job: JobView, seen: Observed) -> str:
+    """The name that a PodGroup of the Job still refers to, if its Workload was deleted; else the next free one."""
+    referred = {group.workload_name for group in seen.pod_groups if controls(job, group.metadata)}
+    ours = [workload_name(job.key.name, job.uid, collision) for collision in range(_TRIED_NAMES)]
+    if (lost := next((name for name in ours if name in referred and name not in seen.taken), None)) is not None:
+        return lost
     names = (workload_name(job.key.name, job.uid, collision) for collision in count())
     return next(name for name in names if name not in seen.taken)
 
@@ -194,10 +202,6 @@ def _free_pod_group_name(workload: Workload, seen: Observed) -> str:
     template = workload.spec.pod_group_templates[0].name
     names = (pod_group_name(workload.metadata.name, template, collision) for collision in count())
     return next(name for name in names if name not in seen.taken)
-
-
-_TRIED_NAMES = 16
-"""How far down the series of names a group is still recognised as ours."""
 
 
 def _is_our_name(group: str, workload: Workload) -> bool:

@@ -56,7 +56,8 @@ class Observer:
         own = await self._own_workloads(job, by_name or bool(strangers))
         found = {w.metadata.name: w for w in (*strangers, *own)}
         chosen = workloads_of(job, found.values())
-        unique = {group.metadata.name: group for group in await self._groups_of(job, chosen, by_name)}
+        groups = [*self._known_groups_of(job), *await self._groups_of(job, chosen, by_name)]
+        unique = {group.metadata.name: group for group in groups}
         seen = Observed(job, tuple(found.values()), tuple(unique.values()), pods)
         return await self._with_followed_group(seen, ref)
 
@@ -127,6 +128,11 @@ class Observer:
             return known
         first = await self.workload(job.key.namespace, workload_name(job.key.name, job.uid))
         return [first] if first is not None else []
+
+    def _known_groups_of(self, job: JobView) -> list[PodGroup]:
+        """PodGroups that the Job controls, as far as the cache knows, also such whose Workload is gone."""
+        known = self.cache.observe(job.key).pod_groups if self.cache.trusted else ()
+        return [group for group in known if controls(job, group.metadata)]
 
     async def _groups_of(self, job: JobView, described_by: list[Workload], by_name: bool) -> list[PodGroup]:
         """Those made from one of the Workloads, and those that the Job controls without any (somebody made them so)."""

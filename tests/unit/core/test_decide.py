@@ -251,3 +251,12 @@ def test_plain_pods_alive_keep_the_job_plain() -> None:
     decision = decide(saw(pods=PLAIN_ALIVE, workloads=[our_workload()], groups=[our_group()]), RULES)
     assert (decision.membership, decision.reason) == (Membership.PLAIN, Reason.PLAIN_PODS)
     assert decision.sticky
+
+
+def test_a_workload_that_was_deleted_under_its_pod_group_is_made_again_under_its_name() -> None:
+    """Also where it was not the first name: another Workload would get a PodGroup of its own, and the Job two."""
+    lost = our_workload(collision=1)
+    group = a_pod_group("theirs").made_from(lost).controlled_by(JOB).gang(4)
+    decision = decide(saw(groups=[group]), RULES)
+    assert isinstance(decision.action, CreateWorkload)
+    assert decision.action.workload.metadata.name == lost.name
