@@ -47,7 +47,8 @@ class Cluster:
     settings: Settings
     health: Health
     server: AdmissionServer
-    registration: Registration
+    registration: Registration | None
+    """None where somebody else registers the webhooks."""
     recorder: Recorder
 
 
@@ -57,7 +58,8 @@ async def live(cluster: Cluster) -> None:
         dialect = await wait_for_dialect(cluster.client, cluster.settings.api_group, cluster.health)
         logger.info("using %s%s", dialect.api_version, "" if dialect.native else " (Muster's own CRDs)")
         cluster.health.announce(WATCHING, "watching has not started yet")
-        cluster.health.announce(ADMISSION, "the webhooks are not registered yet")
+        if cluster.registration is not None:
+            cluster.health.announce(ADMISSION, "the webhooks are not registered yet")
         parts = build(cluster, dialect)
         cluster.server.desk = parts.desk
         try:
@@ -111,22 +113,23 @@ async def _work(cluster: Cluster, parts: Parts) -> None:
         group.create_task(keep_probing(observer, settings.api_group, health, settings.probe_seconds))
         group.create_task(parts.resync.run(health))
         group.create_task(supervisor.run())
-        group.create_task(_register(cluster, observer.dialect))
+        if cluster.registration is not None:
+            group.create_task(_register(cluster.registration, cluster.health, observer.dialect))
         if parts.keeper is not None:
             pods = Reflector(cluster.client, cluster.client, PODS, MEMBERS, parts.keeper.members)
             group.create_task(parts.keeper.run())
             group.create_task(pods.run())
 
 
-async def _register(cluster: Cluster, dialect: Dialect) -> None:
+async def _register(registration: Registration, health: Health, dialect: Dialect) -> None:
     """Once Muster can do its work, and not before: until then pods pass as if it were not there."""
-    await cluster.health.wait_until_well(API, WATCHING)
+    await health.wait_until_well(API, WATCHING)
     while True:
         try:
-            await cluster.registration.register(dialect)
+            await registration.register(dialect)
         except KubeError as error:
-            cluster.health.problem(ADMISSION, f"the webhooks cannot be registered: {error}")
+            health.problem(ADMISSION, f"the webhooks cannot be registered: {error}")
             await asyncio.sleep(REGISTER_AGAIN_SECONDS)
         else:
-            cluster.health.well(ADMISSION)
+            health.well(ADMISSION)
             return

@@ -40,7 +40,7 @@ def version() -> None:
 
 
 @app.command()
-def run(
+def run(  # noqa: PLR0913, PLR0917 - every flag is an argument
     kubeconfig: Annotated[
         Path | None, typer.Option(help="Cluster to work on. Default: the pod's ServiceAccount, else ~/.kube/config.")
     ] = None,
@@ -53,12 +53,20 @@ def run(
         int | None,
         typer.Option(min=0, max=65535, help="Port of the admission server. Default: 9443; with --dev a free one."),
     ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Address to serve admission on. Default: all; with --dev loopback.")
+    ] = None,
+    tls_certificate: Annotated[
+        Path | None, typer.Option(help="Certificate chain to serve admission with (PEM). With --dev one is made.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
     """Run the controller and admission in this process."""
     from muster.cli import run as running
 
-    running.run(running.Options(kubeconfig, context, dev, port, log_level))
+    serving = running.Serving(dev, address, port, tls_certificate, tls_key)
+    running.run(running.Options(kubeconfig, context, serving, log_level))
 
 
 def main() -> None:

@@ -34,11 +34,22 @@ LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNI
 
 
 @dataclass(frozen=True, slots=True)
+class Serving:
+    """Where and with what admission is served."""
+
+    dev: bool
+    """On loopback, with a certificate of its own, and webhooks that live as long as the process."""
+    address: str | None
+    port: int | None
+    certificate: Path | None
+    key: Path | None
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     kubeconfig: Path | None
     context: str | None
-    dev: bool
-    port: int | None
+    serving: Serving
     log_level: str
 
 
@@ -46,34 +57,51 @@ def run(options: Options) -> None:
     level = LEVELS.get(options.log_level.lower())
     if level is None:
         raise Failure(f"--log-level is one of {', '.join(LEVELS)}, not {options.log_level!r}")
-    if not options.dev:
-        raise Failure("serving in a cluster needs a certificate that is shared by all replicas; for now use --dev")
+    certificate = _certificate(options.serving)
     _log_to_stderr(level)
     try:
         credentials = load_credentials(options.kubeconfig, options.context)
     except NoCredentials as problem:
         raise Failure(str(problem)) from problem
-    uvloop.run(_serve(options, credentials, Settings()))
+    uvloop.run(_serve(options.serving, certificate, credentials, Settings()))
 
 
-async def _serve(options: Options, credentials: Credentials, settings: Settings) -> None:
+def _certificate(serving: Serving) -> ServingCertificate:
+    if serving.dev:
+        return self_signed(serving.address or LOOPBACK)
+    if serving.certificate is None or serving.key is None:
+        raise Failure("give --tls-certificate and --tls-key to serve admission with, or --dev, which makes its own")
+    try:
+        given = ServingCertificate(b"", serving.certificate.read_bytes(), serving.key.read_bytes())
+        given.ssl_context()
+    except OSError as error:  # an SSLError is one, too
+        raise Failure(
+            f"cannot serve with {serving.certificate} and {serving.key}: {error.strerror or error}"
+        ) from error
+    return given
+
+
+async def _serve(
+    serving: Serving, certificate: ServingCertificate, credentials: Credentials, settings: Settings
+) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     health = Health()
     health.announce(API, "the API server has not been asked yet")
-    certificate = self_signed(LOOPBACK)
     metrics = Metrics()
     server = AdmissionServer(health, metrics=metrics)
-    async with HttpClient(credentials) as client, _listening(server, options, certificate) as listening:
-        registration = Registration(client, f"https://{LOOPBACK}:{listening.port}", certificate.authority, settings)
+    async with HttpClient(credentials) as client, _listening(server, serving, certificate) as listening:
+        base_url = f"https://{serving.address or LOOPBACK}:{listening.port}"
+        registration = Registration(client, base_url, certificate.authority, settings) if serving.dev else None
         recorder = Recorder(client, f"{socket.gethostname()}-{os.getpid()}", metrics)
         cluster = Cluster(client, credentials, settings, health, server, registration, recorder)
         work, posting = asyncio.create_task(live(cluster)), asyncio.create_task(recorder.run())
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait({work, posting, stopping}, return_when=asyncio.FIRST_COMPLETED)
         # The webhooks go first: from then on nobody asks a server that is about to end.
-        await registration.remove()
+        if registration is not None:
+            await registration.remove()
         await recorder.drain(LAST_EVENTS_SECONDS)
         for task in (work, posting):
             task.cancel()
@@ -83,10 +111,10 @@ async def _serve(options: Options, credentials: Credentials, settings: Settings)
 
 @asynccontextmanager
 async def _listening(
-    server: AdmissionServer, options: Options, certificate: ServingCertificate
+    server: AdmissionServer, serving: Serving, certificate: ServingCertificate
 ) -> AsyncIterator[Listening]:
-    host = LOOPBACK if options.dev else EVERYWHERE
-    port = options.port if options.port is not None else (0 if options.dev else DEFAULT_PORT)
+    host = serving.address or (LOOPBACK if serving.dev else EVERYWHERE)
+    port = serving.port if serving.port is not None else (0 if serving.dev else DEFAULT_PORT)
     try:
         listening = await server.start(host, port, certificate)
     except OSError as error:

@@ -103,7 +103,8 @@ async def test_webhooks_come_when_muster_can_work_and_are_tried_again(monkeypatc
     cluster = a_cluster(client)
     for part in (API, WATCHING, ADMISSION):
         cluster.health.announce(part, f"{part} has not begun")
-    registering = asyncio.create_task(lives._register(cluster, CRD_IN_OWN_GROUP))
+    assert cluster.registration is not None
+    registering = asyncio.create_task(lives._register(cluster.registration, cluster.health, CRD_IN_OWN_GROUP))
     cluster.health.well(API)
     await asyncio.sleep(0.01)
     assert not client.cluster.history, "pods must not wait for a Muster that sees nothing"
