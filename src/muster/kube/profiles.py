@@ -56,7 +56,7 @@ async def _answers(client: KubeClient, resource: Resource) -> bool:
     except NotFound:
         return False
     except Forbidden:
-        return True  # it is there; that Muster may not read it is told elsewhere
+        return True  # unknown, since rights are checked before paths; the missing right is told elsewhere
     return True
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from muster.api.podgroup import PROTECTION, SCHEDULED, PodGroup
 from muster.core.podgroups import MarkScheduled, Release, keep
 from muster.kube.client import Object
-from muster.kube.errors import Conflict, KubeError, NotFound, Rejected, RetryLater
+from muster.kube.errors import Conflict, KubeError, NotFound, RetryLater
 from muster.kube.resources import pod_groups
 from muster.runtime.members import Members, Place
 from muster.runtime.observer import Observer
@@ -95,7 +95,7 @@ class Keeper:
                 await self.keep(place)
             except (NotFound, Conflict):
                 self.queue.forget(place)  # it changed: the change is on its way here
-            except (KubeError, Rejected) as error:
+            except KubeError as error:
                 logger.warning("PodGroup %s/%s: will try again: %s", *place, error)
                 self.queue.retry(place, error.after_seconds if isinstance(error, RetryLater) else 0.0)
             except Exception:
