@@ -9,6 +9,7 @@ READY := .venv/.ready
 WORKERS ?= 2
 PYTEST := .venv/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PYTHON_CODE := src tests hack
+SHELL_SCRIPTS := .ci/run hack/cluster hack/demo hack/setup hack/tool hack/verify-generated $(wildcard hack/kind-*)
 
 .PHONY: help
 help: ## List the targets
@@ -25,12 +26,16 @@ $(READY): pyproject.toml uv.lock hack/setup
 control-plane: $(READY) ## Build the local control plane (minutes the first time, then cached outside the clone)
 	@hack/cluster build >/dev/null
 
+.PHONY: tools
+tools: $(READY) ## Build Helm and promtool (minutes the first time, then cached outside the clone)
+	@hack/tool build
+
 .PHONY: test
-test: $(READY) control-plane ## Everything, with smaller counts where an honest number takes too long
+test: $(READY) control-plane tools ## Everything, with smaller counts where an honest number takes too long
 	$(PYTEST) -m "not full"
 
 .PHONY: test-full
-test-full: $(READY) control-plane ## Everything, with the whole counts (an hour or more)
+test-full: $(READY) control-plane tools ## Everything, with the whole counts (an hour or more)
 	$(PYTEST)
 
 .PHONY: unit
@@ -38,7 +43,7 @@ unit: $(READY) ## The tests that need no cluster (seconds)
 	$(PYTEST) tests/unit tests/faults -m "not full and not e2e"
 
 .PHONY: e2e
-e2e: $(READY) control-plane ## The tests on a real control plane (or on MUSTER_E2E_KUBECONFIG)
+e2e: $(READY) control-plane tools ## The tests on a real control plane (or on MUSTER_E2E_KUBECONFIG)
 	$(PYTEST) tests/e2e tests/conformance -m "not full"
 
 .PHONY: demo
@@ -57,16 +62,31 @@ lint: $(READY) ## Style, types, direction of imports, size budgets
 	.venv/bin/mypy src hack tests
 	.venv/bin/lint-imports
 	.venv/bin/python hack/budgets.py
+	.venv/bin/shellcheck --external-sources $(SHELL_SCRIPTS)
 
 .PHONY: generate
 generate: $(READY) ## Write what is generated from the code
 	.venv/bin/python hack/reasons_page.py
 	.venv/bin/python hack/crd_files.py
 	.venv/bin/python hack/conformance_page.py
+	.venv/bin/python hack/chart_readme.py
+	.venv/bin/python hack/manifests.py
 
 .PHONY: verify
-verify: lint ## What CI checks besides the tests: lint, the lock file, nothing generated is stale
+verify: lint tools ## What CI checks besides the tests: lint, the lock file, nothing generated is stale
 	@hack/verify-generated
+
+.PHONY: kind-up kind-load kind-install kind-e2e kind-down
+kind-up: $(READY) ## A kind cluster, PROFILE=native|crd|stock (needs kind and a container engine, as the next four do)
+	@hack/kind-up
+kind-load: ## Build the image and put it on the kind cluster
+	@hack/kind-load
+kind-install: $(READY) ## Install the chart on the kind cluster
+	@hack/kind-install
+kind-e2e: $(READY) ## Run the end-to-end tests against the kind cluster
+	@hack/kind-e2e
+kind-down: ## Remove the kind cluster
+	@hack/kind-down
 
 .PHONY: clean
 clean: ## Remove what make made in the clone (the control plane's cache stays: `hack/cluster` says where)

@@ -1,4 +1,5 @@
-"""Writes crds/ from the models in src/muster/api, so that they cannot say anything else than Muster does."""
+"""Writes crds/ and the chart's copy of it from the models in src/muster/api, so that they cannot say anything else than
+Muster does. The chart needs a copy since Helm reads nothing outside of it."""
 
 import sys
 from pathlib import Path
@@ -6,34 +7,37 @@ from pathlib import Path
 from muster.crds.definitions import GROUPS, KINDS, definition
 from muster.crds.text import as_yaml
 
-FOLDER = Path(__file__).parents[1] / "crds"
+ROOT = Path(__file__).parents[1]
+FOLDERS = (ROOT / "crds", ROOT / "charts/muster/files/crds")
 HEAD = "# Generated from src/muster/api by `make generate`. Do not edit.\n"
 
 
 def files() -> dict[Path, str]:
     return {
-        FOLDER / f"{group}_{kind.plural}.yaml": HEAD + as_yaml(definition(kind, group))
+        folder / f"{group}_{kind.plural}.yaml": HEAD + as_yaml(definition(kind, group))
+        for folder in FOLDERS
         for group in GROUPS
         for kind in KINDS
     }
 
 
 def stale() -> list[str]:
-    """Names of files that are missing, differ, or should not be there."""
+    """Files that are missing, differ, or should not be there."""
     wanted = files()
-    there = {path: path.read_text() for path in FOLDER.glob("*.yaml")}
-    return sorted(path.name for path in wanted.keys() | there.keys() if wanted.get(path) != there.get(path))
+    there = {path: path.read_text() for folder in FOLDERS for path in folder.glob("*.yaml")}
+    paths = wanted.keys() | there.keys()
+    return sorted(str(path.relative_to(ROOT)) for path in paths if wanted.get(path) != there.get(path))
 
 
 def main() -> None:
     if "--check" not in sys.argv:
-        FOLDER.mkdir(exist_ok=True)
         for name in stale():
-            (FOLDER / name).unlink(missing_ok=True)
+            (ROOT / name).unlink(missing_ok=True)
         for path, text in files().items():
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
     elif names := stale():
-        sys.exit(f"crds/ is stale ({', '.join(names)}): run `make generate`")
+        sys.exit(f"the CRDs are stale ({', '.join(names)}): run `make generate`")
 
 
 if __name__ == "__main__":

@@ -58,7 +58,8 @@ class Venue:
             raise DemoError("The local cluster did not start.")
 
     def start_muster(self) -> None:
-        self._run("kubectl", "apply", "-f", str(REPOSITORY / "manifests" / "rbac.yaml"))
+        for name in ("namespace.yaml", "rbac.yaml", "dev-rbac.yaml"):
+            self._run("kubectl", "apply", "-f", str(REPOSITORY / "manifests" / name))
         account = self._ask("kubeconfig", "--service-account", ACCOUNT)
         muster = str(Path(sys.executable).with_name("muster"))
         command = [muster, "run", "--dev", "--kubeconfig", account]

@@ -1,4 +1,4 @@
-"""The control plane's binaries: built from the Go modules beside this package, once per version and machine."""
+"""Binaries, built from the Go modules beside this package, once per version and machine: the control plane's, and tools."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ class Module:
     path: str
     packages: dict[str, str]
     """Binary to package."""
+    tags: str = ""
+    """Go build tags."""
 
     @property
     def version(self) -> str:
@@ -50,6 +52,7 @@ class Module:
         pins = hashlib.sha256()
         for name in ("go.mod", "go.sum"):
             pins.update((self.directory / name).read_bytes())
+        pins.update(self.tags.encode())
         machine = f"{platform.system()}-{platform.machine()}".lower()
         return f"{self.directory.name}-{self.version}-{machine}-{pins.hexdigest()[:12]}"
 
@@ -81,11 +84,16 @@ def ensure_binaries() -> dict[str, Path]:
         return _own_binaries(Path(own).expanduser().absolute())
     found: dict[str, Path] = {}
     for module in MODULES:
-        home = cache_root() / module.key
-        if not home.exists():
-            _build(module, home)
-        found.update({name: home / name for name in module.packages})
+        found.update(built(module))
     return found
+
+
+def built(module: Module) -> dict[str, Path]:
+    """Binary to path, from the cache or a build."""
+    home = cache_root() / module.key
+    if not home.exists():
+        _build(module, home)
+    return {name: home / name for name in module.packages}
 
 
 def _own_binaries(directory: Path) -> dict[str, Path]:
@@ -114,7 +122,7 @@ def _build(module: Module, home: Path) -> None:
 
 def _build_binary(go: Path, module: Module, package: str, target: Path) -> None:
     log = target.parent.parent / f"{target.name}.log"
-    flags = ["-v", "-mod=readonly", "-trimpath", f"-ldflags={module.linker_flags}"]
+    flags = ["-v", "-mod=readonly", "-trimpath", f"-tags={module.tags}", f"-ldflags={module.linker_flags}"]
     command = [str(go), "build", *flags, "-o", str(target), package]
     environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
     with log.open("wb") as output:

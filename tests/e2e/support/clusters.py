@@ -37,8 +37,8 @@ class Cluster:
         return Path(hack_cluster("path", "--name", self.name)) / "audit.log"
 
     def install_rights(self) -> None:
-        """What `kubectl apply -f manifests/rbac.yaml` does."""
-        for document in yaml.safe_load_all((ROOT / "manifests/rbac.yaml").read_text()):
+        """What `kubectl apply -f` does with the part of manifests/ that is about rights, and with those for `--dev`."""
+        for document in rights():
             kind = document["kind"].lower() + "s"
             namespace = document["metadata"].get("namespace", "")
             try:
@@ -81,6 +81,11 @@ class Cluster:
     def down(self) -> None:
         if self.name:
             hack_cluster("down", "--name", self.name)
+
+
+def rights() -> list[dict[str, Any]]:
+    texts = [(ROOT / "manifests" / name).read_text() for name in ("namespace.yaml", "rbac.yaml", "dev-rbac.yaml")]
+    return [document for text in texts for document in yaml.safe_load_all(text)]
 
 
 def start_cluster(purpose: str, *flags: str) -> Cluster:

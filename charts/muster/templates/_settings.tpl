@@ -1,0 +1,49 @@
+{{/* The settings file. `muster config check` reads it; tests compare the two. */}}
+{{- define "muster.settings" -}}
+apiVersion: muster.dev/v1alpha1
+kind: MusterConfiguration
+apiGroup: {{ .Values.apiGroup }}
+defaultPolicy: {{ .Values.defaultPolicy }}
+excludedNamespaces: {{ toJson .Values.excludedNamespaces }}
+schedulerNames: {{ toJson .Values.schedulerNames }}
+workers: {{ int .Values.workers }}
+resyncSeconds: {{ .Values.resyncSeconds }}
+probeSeconds: {{ .Values.probeSeconds }}
+serving:
+  address: 0.0.0.0
+  port: {{ int .Values.ports.admission }}
+  healthPort: {{ int .Values.ports.health }}
+service:
+  name: muster
+  namespace: {{ .Release.Namespace }}
+  port: 443
+owner:
+  clusterRole: muster
+certificates:
+{{- if eq .Values.certificates.provider "cert-manager" }}
+  mode: files
+  directory: /etc/muster/certificates
+{{- else }}
+  mode: self-managed
+  secretName: muster-certificates
+  authorityDays: {{ int .Values.certificates.authorityDays }}
+  leafDays: {{ int .Values.certificates.leafDays }}
+{{- end }}
+webhooks:
+{{- range $name := list "podGate" "parallelismGuard" "podGroups" }}
+{{- $webhook := index $.Values.webhooks $name }}
+  {{ $name }}:
+    failurePolicy: {{ $webhook.failurePolicy }}
+    timeoutSeconds: {{ int $webhook.timeoutSeconds }}
+    namespaceSelector: {{ toJson ($webhook.namespaceSelector | default $.Values.namespaceSelector) }}
+    objectSelector: {{ toJson $webhook.objectSelector }}
+{{- end }}
+leadership:
+  enabled: {{ .Values.leadership.enabled }}
+  leaseName: muster
+  durationSeconds: {{ int .Values.leadership.durationSeconds }}
+  renewSeconds: {{ int .Values.leadership.renewSeconds }}
+logging:
+  level: {{ .Values.logging.level }}
+  format: {{ .Values.logging.format }}
+{{- end }}

@@ -1,0 +1,90 @@
+"""Writes the chart's README from the comments in its values.yaml, so that no value is without its consequence."""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+CHART = Path(__file__).parents[1] / "charts/muster"
+README = CHART / "README.md"
+HEAD = """<!-- Generated from values.yaml by `make generate`. Do not edit. -->
+# The chart
+
+```sh
+helm install muster charts/muster --namespace muster-system --create-namespace
+```
+
+[docs/install.md](../../docs/install.md) tells how to install, upgrade and leave;
+[docs/operations.md](../../docs/operations.md) what to do when something is wrong. Wrong values are refused by
+`values.schema.json`. There is one Muster per cluster: names do not depend on the release.
+
+The webhook configurations are not in the chart. Muster registers them once it is ready, so that an install never stands
+in the way of a Job, and they belong to the ClusterRole `muster`, so that they go with it.
+
+| value | default | what it does |
+|---|---|---|
+"""
+
+
+class Undocumented(Exception):
+    """A value without a comment."""
+
+
+@dataclass(frozen=True)
+class Value:
+    path: str
+    default: object
+    text: str
+
+
+def values(source: str) -> list[Value]:
+    root = yaml.compose(source, yaml.SafeLoader)
+    assert isinstance(root, yaml.MappingNode)
+    return list(_values(root, yaml.safe_load(source), source.splitlines(), ""))
+
+
+def _values(node: yaml.MappingNode, defaults: dict[str, object], lines: list[str], prefix: str) -> Iterator[Value]:
+    for key, child in node.value:
+        path, default = f"{prefix}{key.value}", defaults[key.value]
+        text = _comment_above(lines, key.start_mark.line)
+        if text:
+            yield Value(path, default, text)
+        elif isinstance(child, yaml.MappingNode) and child.value:
+            assert isinstance(default, dict)
+            yield from _values(child, default, lines, f"{path}.")
+        else:
+            raise Undocumented(f"values.yaml: {path} has no comment that says what it does")
+
+
+def _comment_above(lines: list[str], number: int) -> str:
+    """The block of comments that ends right above the line."""
+    block: list[str] = []
+    while number > 0 and lines[number - 1].strip().startswith("#"):
+        number -= 1
+        block.insert(0, lines[number].strip().removeprefix("#").strip())
+    return " ".join(block)
+
+
+def page(source: str) -> str:
+    return HEAD + "".join(
+        f"| `{value.path}` | `{json.dumps(value.default)}` | {value.text.replace('|', chr(92) + '|')} |\n"
+        for value in values(source)
+    )
+
+
+def main() -> None:
+    try:
+        text = page((CHART / "values.yaml").read_text())
+    except Undocumented as problem:
+        sys.exit(str(problem))
+    if "--check" not in sys.argv:
+        README.write_text(text)
+    elif not README.exists() or README.read_text() != text:
+        sys.exit("charts/muster/README.md is stale: run `make generate`")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Helm and promtool, built from their Go modules into the cache: `hack/tool helm lint charts/muster`.
+
+Not from PyPI: `helm` there is a desktop toy of 2007, and nobody publishes Helm's or promtool's own binaries as wheels.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from local_cluster.binaries import Module, built
+from local_cluster.errors import ClusterError
+
+SOURCES = Path(__file__).parent / "tool-modules"
+HELM, PROMTOOL = "helm", "promtool"
+TOOLS = {
+    HELM: Module(SOURCES / HELM, "helm.sh/helm/v4", {HELM: "helm.sh/helm/v4/cmd/helm"}),
+    # Without the clouds that Prometheus can discover targets in: they are most of the build, and no rule needs them.
+    PROMTOOL: Module(
+        SOURCES / PROMTOOL,
+        "github.com/prometheus/prometheus",
+        {PROMTOOL: "github.com/prometheus/prometheus/cmd/promtool"},
+        tags="remove_all_sd",
+    ),
+}
+
+
+def tool(name: str) -> Path:
+    return built(TOOLS[name])[name]
+
+
+def main() -> None:
+    match sys.argv[1:]:
+        case ["build"]:
+            for name in TOOLS:
+                tool(name)
+        case [name, *arguments] if name in TOOLS:
+            path = tool(name)
+            os.execv(path, [str(path), *arguments])  # noqa: S606 - it is the program that was asked for
+        case _:
+            sys.exit(f"usage: hack/tool build | {' | '.join(TOOLS)} ARGUMENTS...")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except ClusterError as problem:
+        sys.exit(f"hack/tool: {problem}")
