@@ -33,11 +33,13 @@ def main() -> None:
         case ["build"]:
             for name in TOOLS:
                 tool(name)
+        case ["path", name] if name in TOOLS:
+            print(tool(name))
         case [name, *arguments] if name in TOOLS:
             path = tool(name)
             os.execv(path, [str(path), *arguments])  # noqa: S606 - it is the program that was asked for
         case _:
-            sys.exit(f"usage: hack/tool build | {' | '.join(TOOLS)} ARGUMENTS...")
+            sys.exit(f"usage: hack/tool build | path NAME | NAME ARGUMENTS..., where NAME is {' or '.join(TOOLS)}")
 
 
 if __name__ == "__main__":

@@ -58,8 +58,8 @@ class Venue:
             raise DemoError("The local cluster did not start.")
 
     def start_muster(self) -> None:
-        for name in ("namespace.yaml", "rbac.yaml", "dev-rbac.yaml"):
-            self._run("kubectl", "apply", "-f", str(REPOSITORY / "manifests" / name))
+        rights = [REPOSITORY / "manifests" / name for name in ("namespace.yaml", "rbac.yaml", "dev-rbac.yaml")]
+        self._run("kubectl", "apply", *(f"--filename={path}" for path in rights))
         account = self._ask("kubeconfig", "--service-account", ACCOUNT)
         muster = str(Path(sys.executable).with_name("muster"))
         command = [muster, "run", "--dev", "--kubeconfig", account]

@@ -8,6 +8,7 @@ import yaml
 MANIFEST = Path(__file__).parents[2] / "manifests/rbac.yaml"
 READS = {"get", "list", "watch"}
 PAIR = {"workloads", "podgroups"}
+WEBHOOKS = {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
 
 
 def granted(role: str) -> set[tuple[str, str]]:
@@ -39,9 +40,22 @@ def test_nothing_is_granted_on_jobs_and_pods_but_to_read_them() -> None:
         assert {verb for verb, resource in granted(role) if resource in {"jobs", "pods"}} <= READS
     writes = {(verb, resource) for verb, resource in granted("muster") if verb not in READS}
     finalizers = ("update", "jobs/finalizers")
-    assert writes == {*(("create", resource) for resource in PAIR), ("create", "events"), finalizers}
+    others = {(verb, resource) for verb, resource in writes if resource not in WEBHOOKS}
+    assert others == {*(("create", resource) for resource in PAIR), ("create", "events"), finalizers}
+
+
+def test_whatever_can_be_limited_to_a_name_is() -> None:
+    """Webhooks, Lease, Secret, and the ClusterRole that owns the webhooks. A create cannot be limited."""
+    named = {*WEBHOOKS, "leases", "secrets", "clusterroles"}
+    rules = [rule for document in documents() for rule in document.get("rules", []) if named & set(rule["resources"])]
+    assert {resource for rule in rules for resource in rule["resources"]} == named
+    for rule in rules:
+        if rule["verbs"] == ["create"]:
+            continue
+        assert rule["resourceNames"] in (["muster"], ["muster-certificates"])
 
 
 def test_no_role_reaches_beyond_what_it_names() -> None:
     for role in ("muster", "muster-crd"):
         assert not [grant for grant in granted(role) if "*" in grant or "secrets" in grant]
+    assert not [document for document in documents() if "*" in str(document.get("rules"))]

@@ -89,12 +89,17 @@ def rights() -> list[dict[str, Any]]:
 
 
 def start_cluster(purpose: str, *flags: str) -> Cluster:
-    """A local cluster of our own. It goes when this process does, however that ends."""
-    name = f"e2e-{purpose}-{os.getpid()}"
-    hack_cluster("up", "--name", name, "--owner-pid", str(os.getpid()), *flags)
-    cluster = Cluster(Path(hack_cluster("kubeconfig", "--name", name)), name)
+    """A local cluster of our own, on which Muster may work."""
+    cluster = bare_cluster(purpose, *flags)
     cluster.install_rights()
     return cluster
+
+
+def bare_cluster(purpose: str, *flags: str) -> Cluster:
+    """A local cluster that knows nothing of Muster. It goes when this process does, however that ends."""
+    name = f"e2e-{purpose}-{os.getpid()}"
+    hack_cluster("up", "--name", name, "--owner-pid", str(os.getpid()), *flags)
+    return Cluster(Path(hack_cluster("kubeconfig", "--name", name)), name)
 
 
 def hack_cluster(*arguments: str) -> str:

@@ -1,0 +1,12 @@
+{{/* What a schema cannot say: values that do not fit together. */}}
+{{- define "muster.checks" -}}
+{{- if gt (mul 2 (int .Values.leadership.renewSeconds)) (int .Values.leadership.durationSeconds) }}
+{{- fail "leadership.renewSeconds must be at most half of leadership.durationSeconds: a leader that misses one renewal would be replaced" }}
+{{- end }}
+{{- if gt (add 10 (int .Values.drainSeconds)) (int .Values.terminationGracePeriodSeconds) }}
+{{- fail "drainSeconds plus 10 seconds for the last answers must fit into terminationGracePeriodSeconds" }}
+{{- end }}
+{{- if eq (int .Values.ports.admission) (int .Values.ports.health) }}
+{{- fail "ports.health and ports.admission must differ" }}
+{{- end }}
+{{- end }}
