@@ -40,7 +40,7 @@ class PodGate:
         except (KubeError, Unsettled) as error:
             return _later(f"the gang of Job {ref.key.name!r} could not be formed yet: {error}")
         except Exception:
-            logger.exception("%s: unexpected error in the pod gate", ref.key)
+            logger.exception("%s: unexpected error in the pod gate", ref.key, extra={"job": ref.key})
             return self._fail(ref)
         self._failures.pop(ref.uid, None)
         return admit_pod(decision)
