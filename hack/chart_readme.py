@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -42,18 +43,16 @@ class Value:
 
 def values(source: str) -> list[Value]:
     root = yaml.compose(source, yaml.SafeLoader)
-    assert isinstance(root, yaml.MappingNode)
     return list(_values(root, yaml.safe_load(source), source.splitlines(), ""))
 
 
-def _values(node: yaml.MappingNode, defaults: dict[str, object], lines: list[str], prefix: str) -> Iterator[Value]:
+def _values(node: Any, defaults: Any, lines: list[str], prefix: str) -> Iterator[Value]:
     for key, child in node.value:
         path, default = f"{prefix}{key.value}", defaults[key.value]
         text = _comment_above(lines, key.start_mark.line)
         if text:
             yield Value(path, default, text)
         elif isinstance(child, yaml.MappingNode) and child.value:
-            assert isinstance(default, dict)
             yield from _values(child, default, lines, f"{path}.")
         else:
             raise Undocumented(f"values.yaml: {path} has no comment that says what it does")

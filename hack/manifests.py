@@ -1,4 +1,4 @@
-"""Writes manifests/ from the chart, for those who install without Helm. No hook is in it: to leave, run `muster leave`."""
+"""Writes manifests/ from the chart, for those who install without Helm. There are no hooks in it."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Binaries, built from the Go modules beside this package, once per version and machine: the control plane's, and tools."""
+"""Binaries that are built from Go modules, once per version and machine; the control plane's among them."""
 
 from __future__ import annotations
 

@@ -25,12 +25,15 @@ def test_it_is_clean(values: str) -> None:
         pytest.param("replica=3", "additional properties 'replica' not allowed", id="a misspelt key"),
         pytest.param("webhooks.podGate.failurePolicy=Maybe", "'/webhooks/podGate/failurePolicy'", id="no such policy"),
         pytest.param("webhooks.podGate.timeoutSeconds=60", "maximum: got 60, want 30", id="a timeout beyond the limit"),
-        pytest.param("webhooks.gate.timeoutSeconds=2", "additional properties 'gate' not allowed", id="no such webhook"),
+        pytest.param(
+            "webhooks.gate.timeoutSeconds=2", "additional properties 'gate' not allowed", id="no such webhook"
+        ),
         pytest.param("image.digest=latest", "at '/image/digest'", id="no digest"),
         pytest.param("certificates.provider=vault", "at '/certificates/provider'", id="no such provider"),
         pytest.param("crds.install=yes", "at '/crds/install'", id="CRDs without a group"),
         pytest.param("flowControl.precedence=9500", "maximum: got 9,500, want 8,999", id="behind all ServiceAccounts"),
         pytest.param("leadership.renewSeconds=12", "leadership.renewSeconds", id="renewed too seldom"),
+        pytest.param("certificates.leafDays=2000", "certificates.leafDays", id="outlived by its certificate"),
         pytest.param("drainSeconds=40", "drainSeconds", id="killed while it drains"),
         pytest.param("ports.health=9443", "ports.health", id="one port for two things"),
     ],
@@ -54,7 +57,7 @@ def test_the_settings_say_what_the_values_say() -> None:
     assert gate["namespaceSelector"] == {"matchLabels": {"gangs": "yes"}}, "the common one"
     assert guard["namespaceSelector"] == {"matchExpressions": [{"key": "guarded", "operator": "Exists"}]}, "its own"
     assert settings["service"] == {"name": "muster", "namespace": "muster-system", "port": 443}
-    assert settings["serving"] == {"address": "0.0.0.0", "port": 10443, "healthPort": 10080}
+    assert settings["serving"] == {"address": "0.0.0.0", "port": 10443, "healthPort": 10080, "drainSeconds": 5}
     assert settings["excludedNamespaces"] == ["kube-system", "istio-system"]
     assert yaml.safe_load(settings_in(rendered("cert-manager")))["certificates"]["mode"] == "files"
 
@@ -69,7 +72,9 @@ def test_pods_are_replaced_when_and_only_when_their_settings_change() -> None:
 
 def test_the_rights_are_those_that_the_tests_run_with() -> None:
     """Muster's account in the end-to-end tests has what manifests/rbac.yaml says, and that is the chart's."""
-    in_chart = {(each["kind"], each["metadata"]["name"]): each.get("rules") for each in rendered() if "ole" in each["kind"]}
+    in_chart = {
+        (each["kind"], each["metadata"]["name"]): each.get("rules") for each in rendered() if "ole" in each["kind"]
+    }
     in_tests = {
         (each["kind"], each["metadata"]["name"]): each.get("rules")
         for each in yaml.safe_load_all((ROOT / "manifests/rbac.yaml").read_text())
@@ -85,8 +90,9 @@ def test_no_secret_is_within_reach_where_somebody_else_makes_the_certificate() -
 
 
 def test_the_pods_drain_before_they_are_killed() -> None:
-    pod = the(rendered(), "Deployment")["spec"]["template"]["spec"]
-    drain = pod["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]
+    documents = rendered()
+    pod = the(documents, "Deployment")["spec"]["template"]["spec"]
+    drain = yaml.safe_load(settings_in(documents))["serving"]["drainSeconds"]
     assert drain + 10 <= pod["terminationGracePeriodSeconds"]
 
 

@@ -6,6 +6,9 @@
 {{- if gt (add 10 (int .Values.drainSeconds)) (int .Values.terminationGracePeriodSeconds) }}
 {{- fail "drainSeconds plus 10 seconds for the last answers must fit into terminationGracePeriodSeconds" }}
 {{- end }}
+{{- if gt (mul 2 (int .Values.certificates.leafDays)) (int .Values.certificates.authorityDays) }}
+{{- fail "certificates.leafDays must be at most half of certificates.authorityDays, or the authority is renewed all the time" }}
+{{- end }}
 {{- if eq (int .Values.ports.admission) (int .Values.ports.health) }}
 {{- fail "ports.health and ports.admission must differ" }}
 {{- end }}

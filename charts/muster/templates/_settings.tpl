@@ -13,6 +13,7 @@ serving:
   address: 0.0.0.0
   port: {{ int .Values.ports.admission }}
   healthPort: {{ int .Values.ports.health }}
+  drainSeconds: {{ .Values.drainSeconds }}
 service:
   name: muster
   namespace: {{ .Release.Namespace }}

@@ -31,8 +31,6 @@ PATHS = {
     "priorityclasses": "/apis/scheduling.k8s.io/v1",
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
     "selfsubjectaccessreviews": "/apis/authorization.k8s.io/v1",
-    "roles": "/apis/rbac.authorization.k8s.io/v1",
-    "rolebindings": "/apis/rbac.authorization.k8s.io/v1",
     "clusterroles": "/apis/rbac.authorization.k8s.io/v1",
     "clusterrolebindings": "/apis/rbac.authorization.k8s.io/v1",
     "mutatingwebhookconfigurations": "/apis/admissionregistration.k8s.io/v1",

@@ -1,5 +1,8 @@
-"""Stand-ins for the CRDs of cert-manager and of the Prometheus operator: the fields that the chart uses, written by hand
-from their documentation, so that a strict API server refuses any other field. Nobody acts on the objects."""
+"""Stand-ins for the CRDs of cert-manager and of the Prometheus operator.
+
+They have the fields that the chart uses, written by hand from the documentation, so that a strict API server refuses
+any other field. Nobody acts on the objects.
+"""
 
 from typing import Any
 
