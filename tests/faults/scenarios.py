@@ -8,7 +8,7 @@ from muster.core.eligibility import Policy
 from muster.core.naming import pod_group_name, template_name, workload_name
 from tests.builders import JobBuilder, a_gang, a_job, a_pod, a_pod_group, a_workload
 from tests.fake_cluster import USER
-from tests.faults.world import Scenario, World
+from tests.faults.world import Process, Scenario, World
 
 FIRST, SECOND = "uid-first", "uid-second"
 
@@ -34,6 +34,11 @@ def _restart(world: World) -> None:
     world.processes = [type(process)(world, process.number) for process in world.processes]
 
 
+def _restart_one(world: World) -> None:
+    world.processes[0].end()
+    world.processes[0] = Process(world)
+
+
 _NAME = workload_name("train", Uid(FIRST))
 _NEXT_NAME = workload_name("train", Uid(FIRST), collision=1)
 _GROUP_OF_NEXT = pod_group_name(_NEXT_NAME, template_name("train"))
@@ -45,6 +50,9 @@ CONTROLLER_FIRST = Scenario("the controller comes first", (gang(),), pods_from_r
 GATE_ONLY = Scenario("the gate is on its own", (gang(),), watching=False)
 RACE = Scenario("controller and gate race", (gang(),), racing=True)
 REPLICAS = Scenario("two replicas race", (gang(),), racing=True, replicas=2)
+ONE_RESTARTS = Scenario(
+    "one of two replicas restarts", (gang(),), replicas=2, pods_from_round=1, script={1: _restart_one}
+)
 DIFFERENT_SETTINGS = replace(
     REPLICAS, name="two replicas with different settings", policies=(Policy(), Policy(scheduler_names=frozenset()))
 )
@@ -93,6 +101,7 @@ ALL = (
     GATE_ONLY,
     RACE,
     REPLICAS,
+    ONE_RESTARTS,
     RESTART,
     OWN_WORKLOAD,
     OWN_PAIR,
