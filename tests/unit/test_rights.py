@@ -8,6 +8,7 @@ import yaml
 MANIFEST = Path(__file__).parents[2] / "manifests/rbac.yaml"
 READS = {"get", "list", "watch"}
 PAIR = {"workloads", "podgroups"}
+WEBHOOKS = ("mutating", "validating")
 
 
 def granted(role: str) -> set[tuple[str, str]]:
@@ -39,7 +40,8 @@ def test_nothing_is_granted_on_jobs_and_pods_but_to_read_them() -> None:
         assert {verb for verb, resource in granted(role) if resource in {"jobs", "pods"}} <= READS
     writes = {(verb, resource) for verb, resource in granted("muster") if verb not in READS}
     finalizers = ("update", "jobs/finalizers")
-    assert writes == {*(("create", resource) for resource in PAIR), ("create", "events"), finalizers}
+    webhooks = {(verb, f"{kind}webhookconfigurations") for verb in ("create", "update") for kind in WEBHOOKS}
+    assert writes == {*(("create", resource) for resource in PAIR), ("create", "events"), finalizers, *webhooks}
 
 
 def test_no_role_reaches_beyond_what_it_names() -> None:

@@ -40,7 +40,7 @@ class PodGate:
         except (KubeError, Unsettled) as error:
             return _later(f"the gang of Job {ref.key.name!r} could not be formed yet: {error}")
         except Exception:
-            logger.exception("%s: unexpected error in the pod gate", ref.key)
+            logger.exception("%s: unexpected error in the pod gate", ref.key, extra={"job": ref.key})
             return await self._fail(ref, seconds)
         self._failures.pop(ref.uid, None)
         return admit_pod(decision)
@@ -61,7 +61,7 @@ class PodGate:
             async with asyncio.timeout(seconds):
                 return (await self.formation.observer.pods(ref)).group or None
         except Exception:
-            logger.exception("%s: cannot tell the group of its living pods", ref.key)
+            logger.exception("%s: cannot tell the group of its living pods", ref.key, extra={"job": ref.key})
             return None
 
 

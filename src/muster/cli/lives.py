@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from muster.admission.gate import PodGate
 from muster.admission.guard import ParallelismGuard
 from muster.admission.podgroups import PodGroupReview
+from muster.admission.registrar import Registrar
 from muster.admission.registration import Registration
 from muster.admission.server import AdmissionServer, Desk
 from muster.api.dialect import Dialect
@@ -16,7 +17,6 @@ from muster.config.types import Settings
 from muster.core.decide import Rules
 from muster.core.eligibility import Policy
 from muster.kube.credentials import Credentials
-from muster.kube.errors import KubeError
 from muster.kube.http import HttpClient
 from muster.kube.reflector import Reflector
 from muster.kube.resources import PODS
@@ -26,7 +26,7 @@ from muster.runtime.completion import Completion
 from muster.runtime.events import Recorder
 from muster.runtime.executor import Executor
 from muster.runtime.formation import Formation
-from muster.runtime.health import ADMISSION, API, WATCHING, Health
+from muster.runtime.health import API, WATCHING, Health
 from muster.runtime.keeper import Keeper
 from muster.runtime.observer import Observer
 from muster.runtime.queue import WorkQueue
@@ -34,7 +34,6 @@ from muster.runtime.reconciler import Reconciler
 
 logger = logging.getLogger(__name__)
 
-REGISTER_AGAIN_SECONDS = 2.0
 MEMBERS = {"labelSelector": f"{GROUPED_LABEL}=true"}
 
 
@@ -47,7 +46,7 @@ class Cluster:
     settings: Settings
     health: Health
     server: AdmissionServer
-    registration: Registration | None
+    registration: Registration | Registrar | None
     """None where somebody else registers the webhooks."""
     recorder: Recorder
 
@@ -59,7 +58,7 @@ async def live(cluster: Cluster) -> None:
         logger.info("using %s%s", dialect.api_version, "" if dialect.native else " (Muster's own CRDs)")
         cluster.health.announce(WATCHING, "watching has not started yet")
         if cluster.registration is not None:
-            cluster.health.announce(ADMISSION, "the webhooks are not registered yet")
+            cluster.registration.announce(cluster.health)
         parts = build(cluster, dialect)
         cluster.server.desk = parts.desk
         try:
@@ -114,22 +113,8 @@ async def _work(cluster: Cluster, parts: Parts) -> None:
         group.create_task(parts.resync.run(health))
         group.create_task(supervisor.run())
         if cluster.registration is not None:
-            group.create_task(_register(cluster.registration, cluster.health, observer.dialect))
+            group.create_task(cluster.registration.keep(observer.dialect, health))
         if parts.keeper is not None:
             pods = Reflector(cluster.client, cluster.client, PODS, MEMBERS, parts.keeper.members)
             group.create_task(parts.keeper.run())
             group.create_task(pods.run())
-
-
-async def _register(registration: Registration, health: Health, dialect: Dialect) -> None:
-    """Once Muster can do its work, and not before: until then pods pass as if it were not there."""
-    await health.wait_until_well(API, WATCHING)
-    while True:
-        try:
-            await registration.register(dialect)
-        except KubeError as error:
-            health.problem(ADMISSION, f"the webhooks cannot be registered: {error}")
-            await asyncio.sleep(REGISTER_AGAIN_SECONDS)
-        else:
-            health.well(ADMISSION)
-            return
