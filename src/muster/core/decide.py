@@ -31,7 +31,7 @@ class Pods:
     """At least one may still run."""
     group: str = ""
     """The group of the live ones; empty if they are plain."""
-    name: str = ""
+    name: str = field(default="", compare=False)
     """The live one that was looked at."""
 
 
