@@ -111,11 +111,11 @@ def decide(found: Mapping[str, str] | None, known: Bundle | None, now: datetime,
             judgement = judge(read_bundle(found), now, plan)
         except Unusable as error:
             judgement = Judgement(Need.AUTHORITY, str(error))
-    if judgement.need is Need.AUTHORITY and known is not None and judge(known, now, plan).need is Need.NOTHING:
-        return Judgement(Need.PUT_BACK, judgement.why, known)
-    if judgement.need is Need.AUTHORITY and judgement.bundle is None:
-        return Judgement(Need.AUTHORITY, judgement.why, known)
-    return judgement
+    if judgement.need is not Need.AUTHORITY or known is None:
+        return judgement
+    own = judge(known, now, plan).need
+    need = {Need.NOTHING: Need.PUT_BACK}.get(own, own)  # an authority of ours that is still good goes on
+    return Judgement(need, judgement.why, judgement.bundle if need is Need.AUTHORITY and judgement.bundle else known)
 
 
 def judge(bundle: Bundle, now: datetime, plan: Plan) -> Judgement:

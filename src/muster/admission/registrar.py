@@ -3,12 +3,13 @@
 import asyncio
 import base64
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from cryptography import x509
 
+from muster.admission.authorities import Authorities
 from muster.admission.webhooks import NAME, at_service, mutating_configuration, validating_configuration
 from muster.api.dialect import Dialect
 from muster.config.types import Settings
@@ -22,7 +23,15 @@ logger = logging.getLogger(__name__)
 SOON_SECONDS = 1.0
 
 
+PATIENCE = 30
+"""How often the Service is asked before its silence is taken for our own inability to ask."""
+
+
 def always() -> bool:
+    return True
+
+
+async def at_once() -> bool:
     return True
 
 
@@ -30,10 +39,13 @@ def always() -> bool:
 class Registrar:
     client: KubeClient
     settings: Settings
-    authority: Callable[[], bytes]
-    """Every CA that a replica may be serving a certificate of."""
+    authorities: Authorities
     leads: Callable[[], bool] = always
     """Only the leader registers; the others would do the same, a little later."""
+    service_answers: Callable[[], Awaitable[bool]] = at_once
+    """Does a replica that is ready answer through the Service? Asked before there are webhooks that depend on it."""
+    _patience: int = PATIENCE
+    _took_over: bool = False
     _told: str = ""
     _ownerless: bool = False
 
@@ -44,18 +56,40 @@ class Registrar:
         """Once Muster can do its work, and not before. Then for ever: somebody may change or delete them."""
         while True:
             await health.wait_until_well(API, WATCHING, CERTIFICATE, SERVING)
+            settled = True
             if self.leads():
-                await self._put_right(dialect, health)
-            await asyncio.sleep(self.settings.probe_seconds if health.is_well(ADMISSION) else SOON_SECONDS)
+                settled = await self._put_right(dialect, health)
+            else:
+                self._took_over = False
+                health.well(ADMISSION)
+            await asyncio.sleep(
+                self.settings.probe_seconds if settled else min(SOON_SECONDS, self.settings.probe_seconds)
+            )
 
-    async def _put_right(self, dialect: Dialect, health: Health) -> None:
+    async def _put_right(self, dialect: Dialect, health: Health) -> bool:
         try:
+            trusted = await registered_authorities(self.client)
+            if trusted is None and not await self._is_reachable():
+                return False
+            if not self._took_over:
+                self.authorities.recall(trusted or ())
+                self._took_over = True
             await self.register(dialect)
         except KubeError as error:
             await self._cannot(error, health)
-        else:
-            self._told = ""
-            health.well(ADMISSION)
+            return False
+        self._told = ""
+        health.well(ADMISSION)
+        return True
+
+    async def _is_reachable(self) -> bool:
+        """It takes a while from being ready to being reached. Pods pass meanwhile, and must not be refused instead."""
+        if self._patience <= 0 or await self.service_answers():
+            return True
+        self._patience -= 1
+        if self._patience == 0:
+            logger.warning("the Service %s does not answer; registering all the same", self.settings.service.host)
+        return False
 
     async def _cannot(self, error: KubeError, health: Health) -> None:
         """While webhooks are in place, replicas have to go on answering them: then it is told, and no more."""
@@ -69,7 +103,7 @@ class Registrar:
 
     async def register(self, dialect: Dialect) -> None:
         """What is right already costs no write."""
-        reach = at_service(self.settings.service, self.authority())
+        reach = at_service(self.settings.service, self.authorities.pem())
         owners = await self._owners()
         # The guard first: a gang must not exist for a moment without it.
         guard = validating_configuration(NAME, reach, self.settings)

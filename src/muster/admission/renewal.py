@@ -3,15 +3,15 @@
 import asyncio
 import logging
 import ssl
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 
 from cryptography import x509
 
+from muster.admission.authorities import Authorities
 from muster.admission.bundle import Unusable
-from muster.admission.certificates import ServingCertificate, as_pem
+from muster.admission.certificates import ServingCertificate
 from muster.admission.door import Door
 from muster.admission.sources import Source
 from muster.kube.errors import KubeError
@@ -21,28 +21,6 @@ logger = logging.getLogger(__name__)
 
 SOON_SECONDS = 1.0
 """How soon to look again while something is wrong or about to change."""
-REMEMBERED = timedelta(hours=1)
-"""How long an authority that was served is still vouched for: other replicas read the new one a little later."""
-
-
-@dataclass(slots=True)
-class Authorities:
-    """Every authority whose certificate some replica may serve now."""
-
-    clock: Callable[[], datetime]
-    _seen: OrderedDict[x509.Certificate, datetime] = field(default_factory=OrderedDict)
-
-    def note(self, certificate: ServingCertificate) -> None:
-        for each in certificate.authorities:
-            self._seen[each] = self.clock()
-
-    def pem(self) -> bytes:
-        """In an order that does not depend on who asks, so that a settled bundle stays as it is."""
-        now = self.clock()
-        for each, seen in list(self._seen.items()):
-            if now - seen > REMEMBERED or now >= each.not_valid_after_utc:
-                del self._seen[each]
-        return as_pem(*sorted(self._seen, key=lambda each: (each.not_valid_before_utc, each.serial_number)))
 
 
 @dataclass(slots=True)
@@ -77,7 +55,7 @@ class Renewal:
         trouble, offered = "", None
         try:
             offered = await self.source.read()
-            self.authorities.note(offered)
+            self.authorities.note(offered.authorities)
             await self._exchange(offered)
         except Unusable as error:
             trouble = str(error)
@@ -85,7 +63,7 @@ class Renewal:
             trouble = f"the certificates cannot be read or written: {error}"
         served = self.door.certificate
         if served is not None:
-            self.authorities.note(served)
+            self.authorities.note(served.authorities)
         self._tell(trouble, served)
         answers = await self._answers(served)
         return (

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from muster.admission.gate import PodGate
 from muster.admission.guard import ParallelismGuard
@@ -28,6 +28,7 @@ from muster.runtime.executor import Executor
 from muster.runtime.formation import Formation
 from muster.runtime.health import API, WATCHING, Health
 from muster.runtime.keeper import Keeper
+from muster.runtime.leadership import Alone, Lead
 from muster.runtime.observer import Observer
 from muster.runtime.queue import WorkQueue
 from muster.runtime.reconciler import Reconciler
@@ -49,6 +50,7 @@ class Cluster:
     registration: Registration | Registrar | None
     """None where somebody else registers the webhooks."""
     recorder: Recorder
+    lead: Lead = field(default_factory=Alone)
 
 
 async def live(cluster: Cluster) -> None:
@@ -101,20 +103,42 @@ def build(cluster: Cluster, dialect: Dialect) -> Parts:
 
 
 async def _work(cluster: Cluster, parts: Parts) -> None:
+    """Two kinds of work: every replica watches, and answers admission from what it sees; only the leader is eager."""
     from muster.watching.handlers import Inbox
     from muster.watching.supervisor import Supervisor
 
     settings, health, observer = cluster.settings, cluster.health, parts.observer
     inbox = Inbox(parts.cache, parts.queue, parts.reconciler.formation, parts.resync.on_pod_group)
     supervisor = Supervisor(inbox, observer.dialect, cluster.credentials, parts.resync, health)
+    _rest(parts)
     async with asyncio.TaskGroup() as group:
-        group.create_task(parts.reconciler.run(settings.workers))
         group.create_task(keep_probing(observer, settings.api_group, health, settings.probe_seconds))
         group.create_task(parts.resync.run(health))
         group.create_task(supervisor.run())
+        group.create_task(cluster.lead.while_leading(lambda: _be_eager(parts, settings.workers)))
         if cluster.registration is not None:
             group.create_task(cluster.registration.keep(observer.dialect, health))
         if parts.keeper is not None:
             pods = Reflector(cluster.client, cluster.client, PODS, MEMBERS, parts.keeper.members)
-            group.create_task(parts.keeper.run())
             group.create_task(pods.run())
+
+
+async def _be_eager(parts: Parts, workers: int) -> None:
+    """What others may have left undone is found by a list of everything; from then on the streams tell."""
+    parts.queue.open()
+    if parts.keeper is not None:
+        parts.keeper.queue.open()
+    parts.resync.soon()
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(parts.reconciler.run(workers))
+            if parts.keeper is not None:
+                group.create_task(parts.keeper.run())
+    finally:
+        _rest(parts)
+
+
+def _rest(parts: Parts) -> None:
+    parts.queue.close()
+    if parts.keeper is not None:
+        parts.keeper.queue.close()

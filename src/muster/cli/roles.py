@@ -1,18 +1,20 @@
 """The three ways to serve admission: for a developer, with a given certificate, and as an installed product."""
 
 import asyncio
+import os
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Protocol, Self
 
+from muster.admission.authorities import Authorities
 from muster.admission.bundle import Plan
 from muster.admission.certificates import ServingCertificate, self_signed
 from muster.admission.door import Door
-from muster.admission.listening import Listening, ask_self
+from muster.admission.listening import Listening, Place, ask
 from muster.admission.registrar import Registrar, registered_authorities
 from muster.admission.registration import Registration
-from muster.admission.renewal import Authorities, Renewal
+from muster.admission.renewal import Renewal
 from muster.admission.sources import Files, SharedSecret, Source
 from muster.cli.main import Failure
 from muster.config.types import Settings
@@ -94,7 +96,7 @@ class Installed:
         health.announce(TRUST, "the API server does not trust the certificate yet")
         health.announce(SERVING, "admission has not answered on its own port yet")
         authorities = Authorities(_now)
-        self.registration = Registrar(client, settings, authorities.pem)
+        self.registration = Registrar(client, settings, authorities, service_answers=self._through_service)
         self._renewal = Renewal(
             source=_source(client, settings),
             door=self.door,
@@ -102,13 +104,22 @@ class Installed:
             health=health,
             authorities=authorities,
             registered=partial(registered_authorities, client),
-            ask_self=partial(ask_self, listening, host),
+            ask_self=partial(ask, listening.place, host),
             every_seconds=settings.probe_seconds,
             clock=_now,
         )
 
     async def run(self) -> None:
         await self._renewal.run()
+
+    async def _through_service(self) -> bool:
+        """A pod is told where the Services of its namespace are. Where nobody told, nobody can ask."""
+        service, served = self._settings.service, self.door.certificate
+        prefix = f"{service.name.upper().replace('-', '_')}_SERVICE"
+        host, port = os.environ.get(f"{prefix}_HOST"), os.environ.get(f"{prefix}_PORT", "")
+        if not host or not port.isdecimal() or served is None:
+            return True
+        return not await ask(Place(host, int(port)), service.host, served)
 
     async def end(self) -> None:
         """The webhooks stay: other replicas answer them, and so will the next one in this place."""

@@ -13,6 +13,7 @@ from pathlib import Path
 import uvloop
 
 from muster.admission.listening import Listening, listen
+from muster.admission.registrar import Registrar
 from muster.admission.server import AdmissionServer
 from muster.cli.config import read_settings
 from muster.cli.lives import Cluster, live
@@ -20,10 +21,13 @@ from muster.cli.logs import log_to_stderr
 from muster.cli.main import Failure
 from muster.cli.roles import Dev, Given, Installed, Role
 from muster.config.types import Settings
+from muster.core.election import Terms
+from muster.kube.client import KubeClient
 from muster.kube.credentials import Credentials, NoCredentials, load_credentials
 from muster.kube.http import HttpClient
 from muster.runtime.events import Recorder
 from muster.runtime.health import API, STAYING, Health
+from muster.runtime.leadership import Alone, Lead, Leadership
 from muster.runtime.metrics import Metrics
 
 logger = logging.getLogger("muster")
@@ -108,18 +112,35 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
     async with HttpClient(credentials) as client, _listening(server, settings, role) as listening:
         role.begin(client, listening, health)
         recorder = Recorder(client, identity(), metrics)
-        cluster = Cluster(client, credentials, settings, health, server, role.registration, recorder)
-        tasks = [asyncio.create_task(each) for each in (live(cluster), recorder.run(), role.run())]
+        lead = _lead(role, client, settings, metrics)
+        cluster = Cluster(client, credentials, settings, health, server, role.registration, recorder, lead)
+        tasks = [asyncio.create_task(each) for each in (live(cluster), recorder.run(), role.run(), lead.run())]
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait({*tasks, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        # Another can lead at once, while this one still answers.
+        releasing = asyncio.create_task(lead.release())
         if stop.is_set():
             await _drain(health, settings.serving.drain_seconds)
+        await releasing
         await role.end()
         await recorder.drain(LAST_EVENTS_SECONDS)
         for task in tasks:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+
+
+def _lead(role: Role, client: KubeClient, settings: Settings, metrics: Metrics) -> Lead:
+    """Only where there are others: a developer's Muster is alone, and one with a given certificate knows of none."""
+    chosen = settings.leadership
+    if not isinstance(role, Installed) or not chosen.enabled:
+        metrics.leader.set(1)
+        return Alone()
+    terms = Terms(identity(), chosen.duration_seconds, chosen.renew_seconds)
+    lead = Leadership(client, settings.service.namespace, chosen.lease_name, terms, metrics)
+    if isinstance(role.registration, Registrar):
+        role.registration.leads = lead.leads
+    return lead
 
 
 def identity() -> str:

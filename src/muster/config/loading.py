@@ -66,7 +66,9 @@ def read(path: Path) -> Settings:
 def parse(content: bytes) -> Settings:
     given, problems = _plain_data(content)
     try:
-        settings = Settings.model_validate_json(json.dumps(given, default=str), strict=True)
+        settings = Settings.model_validate_json(
+            json.dumps(given, default=str), strict=True, by_alias=True, by_name=False
+        )
     except ValidationError as error:
         problems += [_line(problem) for problem in error.errors(include_url=False)]
     if problems:

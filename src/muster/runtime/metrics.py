@@ -1,6 +1,6 @@
 """What Prometheus can ask. Labels are bounded: reasons, webhooks and verdicts, never names or namespaces."""
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
@@ -29,6 +29,11 @@ class Metrics:
             ["webhook", "verdict"],
             buckets=SECONDS,
             registry=self._registry,
+        )
+
+        self.leader = Gauge("muster_leader", "1 on the replica that does the eager work", registry=self._registry)
+        self.leader_changes = Counter(
+            "muster_leader_transitions", "How often this replica began or ceased to lead", registry=self._registry
         )
 
     def page(self) -> bytes:

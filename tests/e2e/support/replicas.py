@@ -51,13 +51,15 @@ class Replica:
 
     def configure(self, settings: Object) -> None:
         """Settings that count from the next start on."""
+        self._service_port = settings["service"]["port"]
         ports = {"address": "127.0.0.1", "port": self.endpoint.port, "healthPort": self.endpoint.health_port}
         self.config.write_text(yaml.safe_dump(merged(settings, {"serving": ports})))
 
     def start(self) -> Self:
         assert not self.running, f"{self.name} runs already"
         self._lives += 1
-        environment = {**os.environ, "POD_NAMESPACE": NAMESPACE, "POD_NAME": f"{self.name}-{self._lives}"}
+        service = {"MUSTER_SERVICE_HOST": "127.0.0.1", "MUSTER_SERVICE_PORT": str(self._service_port)}
+        environment = {**os.environ, **service, "POD_NAMESPACE": NAMESPACE, "POD_NAME": self.identity}
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(self._command, stdout=log, stderr=log, env=environment)
         return self
