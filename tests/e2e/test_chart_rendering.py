@@ -114,6 +114,13 @@ def test_the_rule_object_holds_exactly_those_rules() -> None:
     assert the(rendered("everything"), "PrometheusRule")["spec"]["groups"] == alert_groups()
 
 
+def test_no_alert_asks_for_a_leader_where_there_is_none_to_be() -> None:
+    documents = rendered("everything", "--set", "leadership.enabled=false")
+    (group,) = the(documents, "PrometheusRule")["spec"]["groups"]
+    missing = {rule["alert"] for rule in alert_groups()[0]["rules"]} - {rule["alert"] for rule in group["rules"]}
+    assert missing == {"MusterWithoutLeader", "MusterTwoLeaders"}
+
+
 def alert_groups() -> list[dict[str, Any]]:
     groups: list[dict[str, Any]] = yaml.safe_load((CHART / "files/alerts.yaml").read_text())["groups"]
     return groups
