@@ -1,6 +1,6 @@
 """Helm and promtool, built from their Go modules into the cache: `hack/tool helm lint charts/muster`.
 
-Not from PyPI: `helm` there is a desktop toy of 2007, and nobody publishes Helm's or promtool's own binaries as wheels.
+Not from PyPI: `helm` there is a system monitor for the desktop, and neither Helm nor Prometheus publishes wheels.
 """
 
 import os

@@ -140,6 +140,7 @@ def test_there_is_one_muster_in_a_cluster(clean: Cluster) -> None:
     assert 'must equal "another": current value is "muster"' in second.err
 
 
+@pytest.mark.full
 def test_crds_have_one_keeper(clean: Cluster) -> None:
     """Helm does not overwrite what `muster crds install` made, nor the other way round."""
     assert muster("crds", "install", kubeconfig=clean.kubeconfig).code == 0

@@ -14,7 +14,7 @@ from tests.e2e.support.chart import CHART, NAMESPACE, helm
 from tests.e2e.support.clusters import Cluster, bare_cluster
 from tests.e2e.support.objects import all_pods, gang_job, is_bound, pods_of
 from tests.e2e.support.pairs import assert_one_pair
-from tests.e2e.support.replicas import WEBHOOKS, Replicas
+from tests.e2e.support.replicas import QUICK, WEBHOOKS, Replicas, merged
 from tests.e2e.support.waiting import eventually
 
 WAIT = ("--wait", "--timeout", "120s")
@@ -56,8 +56,8 @@ def test_an_uninstall_without_hooks_takes_the_webhooks_along_and_disturbs_no_job
 
 
 def settings_of_the_release(api: Api) -> Object:
-    settings: Object = yaml.safe_load(api.get("configmaps", "muster", NAMESPACE)["data"]["config.yaml"])
-    return settings
+    settings = yaml.safe_load(api.get("configmaps", "muster", NAMESPACE)["data"]["config.yaml"])
+    return merged(settings, QUICK)
 
 
 def registered(api: Api) -> list[str]:
