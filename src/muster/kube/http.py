@@ -27,8 +27,10 @@ JSON, MERGE, APPLY = "application/json", "application/merge-patch+json", "applic
 
 
 class HttpClient:
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(self, credentials: Credentials, dry_run: bool = False) -> None:
         self._credentials = credentials
+        self._dry_run = dry_run
+        """The API server checks every write, and stores none."""
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -97,6 +99,8 @@ class HttpClient:
         content_type: str = JSON,
     ) -> Object:
         """A read is tried once more if its connection broke: an idle one may have been closed under it."""
+        if self._dry_run and method != "GET":
+            params = {**(params or {}), "dryRun": "All"}
         send = partial(self._send, method, path, params, body, content_type)
         try:
             return await send()
