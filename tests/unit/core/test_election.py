@@ -6,7 +6,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.core.election import LEFT, Create, Lease, Move, Renew, Standing, Take, Terms, Wait, Withdraw, look, lost, won
+from muster.core.election import (
+    LEFT,
+    Create,
+    Lease,
+    Move,
+    Renew,
+    Standing,
+    Take,
+    Terms,
+    Wait,
+    Withdraw,
+    look,
+    lost,
+    won,
+)
 
 ME = Terms("me", duration_seconds=15, renew_seconds=5)
 
