@@ -98,7 +98,7 @@ def test_an_installed_chart_leaves_nothing_but_its_crds(clean: Cluster) -> None:
     with kubelet_for(clean.api, "leave") as left:
         helm("uninstall", "muster", *WAIT, kubeconfig=clean.kubeconfig)
     assert left[0]["spec"]["containers"][0]["args"] == ["leave"]
-    assert left[0]["spec"]["serviceAccountName"] == "muster"
+    assert left[0]["spec"]["serviceAccountName"] == "muster-leave"
     crds = {f"CustomResourceDefinition//{kind}.{OWN}" for kind in ("podgroups", "workloads")}
 
     def only_crds_are_new() -> bool:

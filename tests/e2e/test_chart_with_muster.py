@@ -11,7 +11,10 @@ import yaml
 
 from tests.e2e.support.api import Api, Object
 from tests.e2e.support.chart import CHART, NAMESPACE, helm
+from tests.e2e.support.chart_cluster import kubelet_for
 from tests.e2e.support.clusters import Cluster, bare_cluster
+from tests.e2e.support.command import Answer, muster
+from tests.e2e.support.leaving import account_of_the_hook
 from tests.e2e.support.objects import all_pods, gang_job, is_bound, pods_of
 from tests.e2e.support.pairs import assert_one_pair
 from tests.e2e.support.replicas import QUICK, WEBHOOKS, Replicas, merged
@@ -52,6 +55,33 @@ def test_an_uninstall_without_hooks_takes_the_webhooks_along_and_disturbs_no_job
         assert registered(api) == []
         assert identities(api, "train") | identities(api, "before") == running
         assert api.get("jobs", "before", "default")["metadata"]["uid"] == before["metadata"]["uid"]
+    assert "Traceback" not in replicas.logs()
+
+
+@pytest.mark.full
+def test_an_uninstall_runs_muster_leave_with_the_rights_of_its_hook(native: Cluster, tmp_path: Path) -> None:
+    api, answers = native.api, list[Answer]()
+    helm("install", "muster", str(CHART), *WAIT, "--create-namespace", kubeconfig=native.kubeconfig)
+    api.delete("services", "muster", NAMESPACE)
+
+    def container(pod: Object) -> None:
+        arguments = pod["spec"]["containers"][0]["args"]
+        answers.append(muster(*arguments, kubeconfig=account_of_the_hook(native)))
+
+    with Replicas(native, tmp_path, count=1, settings=settings_of_the_release(api)) as replicas:
+        replicas.wait_until_ready()
+        api.create("jobs", gang_job("left"), "default")
+        eventually(lambda: all_pods(api, "default", "left", 4, is_bound), "the gang runs", 60)
+        running = identities(api, "left")
+        with kubelet_for(api, "leave", container):
+            helm("uninstall", "muster", *WAIT, kubeconfig=native.kubeconfig)
+        assert [(answer.code, answer.err) for answer in answers] == [(0, "")]
+        assert registered(api) == []
+        assert identities(api, "left") == running
+        for kind in ("clusterroles", "clusterrolebindings"):
+            assert api.find(kind, "muster-leave") is None
+        for kind in ("serviceaccounts", "roles", "rolebindings"):
+            assert api.find(kind, "muster-leave", NAMESPACE) is None
     assert "Traceback" not in replicas.logs()
 
 

@@ -12,8 +12,8 @@ MUSTER = "system:serviceaccount:muster-system:muster"
 
 
 def logged(verb: str, resource: str, group: str = "", **more: Any) -> dict[str, Any]:
-    reference = {key: more.pop(key) for key in ("namespace", "name", "subresource") if key in more}
-    what = {"resource": resource, **({"apiGroup": group} if group else {}), **reference}
+    reference: dict[str, Any] = {key: more.pop(key) for key in ("namespace", "name", "subresource") if key in more}
+    what: dict[str, Any] = {"resource": resource, **reference} | ({"apiGroup": group} if group else {})
     return {"verb": verb, "user": {"username": MUSTER}, "userAgent": "muster/1", "objectRef": what, **more}
 
 
@@ -73,7 +73,7 @@ def test_a_right_on_one_name_in_one_namespace_allows_no_other(tmp_path: Path, na
     assert len(told(tmp_path, [ours, logged("get", "secrets", namespace=namespace, name=name)], documents)) == 1
 
 
-NOT_COUNTED = {
+NOT_COUNTED: dict[str, dict[str, Any]] = {
     "somebody else": {"user": {"username": "system:serviceaccount:muster-system:other"}},
     "a test that is logged in as Muster": {"userAgent": "python-urllib3/2"},
     "a path that is no object": {"objectRef": None},

@@ -1,0 +1,65 @@
+"""What the tests of leaving look at: what Muster has put into a cluster, and what goes with its Jobs."""
+
+from pathlib import Path
+
+import yaml
+
+from manifests import rendered
+from tests.e2e.support.api import Api, ApiError, Object
+from tests.e2e.support.chart import NAMESPACE
+from tests.e2e.support.clusters import Cluster, hack_cluster
+from tests.e2e.support.command import Answer
+from tests.e2e.support.command import muster as command
+from tests.e2e.support.objects import pods_of
+from tests.e2e.support.replicas import WEBHOOKS
+from tests.e2e.support.waiting import eventually
+
+PROTECTION = "scheduling.k8s.io/podgroup-protection"
+ITS_OWN = (*((kind, "muster", "") for kind in WEBHOOKS), ("secrets", "muster-certificates", NAMESPACE))
+
+
+def leave_as_the_hook_does(cluster: Cluster, *flags: str) -> Answer:
+    """Logged in as the account of the chart's hook, with exactly its rights."""
+    for document in yaml.safe_load_all(rendered("--show-only", "templates/leave.yaml")):
+        if document["kind"] != "Job":
+            _put(cluster.api, document)
+    return command("leave", *flags, kubeconfig=account_of_the_hook(cluster))
+
+
+def account_of_the_hook(cluster: Cluster) -> Path:
+    return Path(hack_cluster("kubeconfig", "--name", cluster.name, "--service-account", f"{NAMESPACE}/muster-leave"))
+
+
+def _put(api: Api, document: Object) -> None:
+    try:
+        api.create(document["kind"].lower() + "s", document, document["metadata"].get("namespace", ""))
+    except ApiError as error:
+        if error.status != 409:
+            raise
+
+
+def left_behind(api: Api) -> list[str]:
+    """Of what Muster itself has made for itself. The Lease comes and goes with replicas that run."""
+    return [kind for kind, name, namespace in ITS_OWN if api.find(kind, name, namespace) is not None]
+
+
+def protected(api: Api, namespace: str) -> list[str]:
+    return [
+        group["metadata"]["name"]
+        for group in api.list("podgroups", namespace)
+        if PROTECTION in group["metadata"].get("finalizers", ())
+    ]
+
+
+def identities(api: Api, namespace: str, job: str) -> set[str]:
+    return {pod["metadata"]["uid"] for pod in pods_of(api, namespace, job)}
+
+
+def delete_all(api: Api, namespace: str, seconds: float = 90) -> None:
+    """The Jobs, then the namespace; both go, with all that belongs to them."""
+    for job in api.list("jobs", namespace):
+        api.delete("jobs", job["metadata"]["name"], namespace)
+    eventually(lambda: not api.list("jobs", namespace), "the Jobs are gone", seconds)
+    eventually(lambda: not api.list("pods", namespace), "their pods are gone", seconds)
+    api.delete("namespaces", namespace)
+    eventually(lambda: api.find("namespaces", namespace) is None, "the namespace is gone", seconds)

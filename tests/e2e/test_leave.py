@@ -1,0 +1,162 @@
+"""Muster is left: with `muster leave`, by force, with its API switched off. Jobs go on, and nothing stays behind."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import EXTERNAL
+from tests.e2e.support.api import Api
+from tests.e2e.support.clusters import Cluster, start_cluster
+from tests.e2e.support.command import muster as command
+from tests.e2e.support.leaving import (
+    delete_all,
+    identities,
+    leave_as_the_hook_does,
+    left_behind,
+    protected,
+)
+from tests.e2e.support.objects import all_pods, gang_job, group_of, is_bound
+from tests.e2e.support.pairs import pair_of
+from tests.e2e.support.profiles import PROFILES, Profile, install_crds
+from tests.e2e.support.replicas import NAMESPACE, Replica, Replicas
+from tests.e2e.support.waiting import always, eventually
+
+QUICK_LEADERSHIP = {"leadership": {"durationSeconds": 3, "renewSeconds": 1}}
+CRDS = "customresourcedefinitions"
+COLLECTOR_SECONDS = 120
+"""The garbage collector asks twice a minute which kinds there are."""
+NATIVE, KUBERNETES_GROUP, OWN_GROUP = PROFILES
+ON_ALL = [OWN_GROUP, *(pytest.param(each, marks=pytest.mark.full) for each in (NATIVE, KUBERNETES_GROUP))]
+
+
+@contextmanager
+def begun(profile: Profile) -> Iterator[Cluster]:
+    if EXTERNAL:
+        pytest.skip("starts a cluster of its own")
+    cluster = start_cluster(f"leave-{profile.cluster}", "--profile", profile.cluster, "--nodes", "4")
+    try:
+        cluster = replace(cluster, scheduling_group=profile.group)
+        if not profile.native:
+            install_crds(cluster)
+        yield cluster
+    finally:
+        cluster.down()
+
+
+def new_namespace(api: Api) -> str:
+    name = f"test-{uuid.uuid4().hex[:10]}"
+    api.create("namespaces", {"metadata": {"name": name}})
+    return name
+
+
+@pytest.mark.parametrize("profile", ON_ALL, ids=lambda profile: profile.name)
+def test_muster_is_left_while_it_runs_and_comes_back_when_it_is_started(profile: Profile, tmp_path: Path) -> None:
+    with begun(profile) as cluster, Replicas(cluster, tmp_path, settings=QUICK_LEADERSHIP) as replicas:
+        api, place = cluster.api, new_namespace(cluster.api)
+        replicas.wait_until_ready()
+        starts_as_a_gang(api, place, "train")
+        running = identities(api, place, "train")
+        assert bool(protected(api, place))
+        shown = leave_as_the_hook_does(cluster, "--dry-run")
+        assert (shown.code, shown.err) == (0, "")
+        assert all(line.startswith(("would have ", "there is no ", "PodGroups of ")) for line in shown.out.splitlines())
+        assert len(left_behind(api)) == 3
+        assert api.get("leases", "muster", NAMESPACE)["spec"]["holderIdentity"].startswith("muster-")
+
+        told = leave_as_the_hook_does(cluster)
+        assert (told.code, told.err) == (0, "")
+        at_first = [line for line in told.out.splitlines() if not line.endswith("which had come back")]
+        assert shown.out.replace("would have ", "").splitlines() == at_first
+        assert profile.native == bool(protected(api, place)), "a built-in PodGroup's finalizer is not Muster's"
+        for replica in replicas:
+            eventually(partial(tells_that_it_is_left, replica), "a replica tells")
+            assert replica.running
+        always(lambda: left_behind(api) == [], "no replica puts anything back", 4)
+        assert api.find("leases", "muster", NAMESPACE) is None
+        starts_plain(api, place, "after")
+        assert identities(api, place, "train") == running, "running pods are not touched"
+        again = leave_as_the_hook_does(cluster)
+        assert (again.code, again.err) == (0, "")
+        assert "removed" not in again.out
+        delete_all(api, place, COLLECTOR_SECONDS)
+
+        replicas.stop()
+        replicas[0].start()
+        replicas.wait_until_ready()
+        later = new_namespace(api)
+        starts_as_a_gang(api, later, "again")
+    assert "Traceback" not in replicas.logs()
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
+@pytest.mark.full
+def test_killed_and_its_api_gone_nothing_hangs(profile: Profile, tmp_path: Path) -> None:
+    """Its webhooks still stand there, and nobody answers them. Then `muster leave` is run by an administrator."""
+    with begun(profile) as cluster, Replicas(cluster, tmp_path, settings=QUICK_LEADERSHIP) as replicas:
+        api, place = cluster.api, new_namespace(cluster.api)
+        replicas.wait_until_ready()
+        starts_as_a_gang(api, place, "train")
+        for replica in replicas:
+            replica.kill()
+        api.create("jobs", gang_job("refused"), place)
+        if profile.native:
+            cluster.restart("--profile", "stock")
+        else:
+            for kind in ("workloads", "podgroups"):
+                api.delete(CRDS, f"{kind}.{profile.group}")
+        assert len(all_pods(api, place, "train", 4, is_bound)) == 4, "running pods are not touched"
+        told = command("leave", kubeconfig=cluster.kubeconfig)
+        assert (told.code, told.err) == (0, "")
+        assert left_behind(api) == []
+        if not profile.native:
+            for kind in ("workloads", "podgroups"):
+                eventually(partial(gone, api, CRDS, f"{kind}.{profile.group}"), "the CRD is gone, with its objects", 60)
+        eventually(lambda: all_pods(api, place, "refused", 4, is_bound), "what was refused starts", 90)
+        assert {group_of(pod) for pod in all_pods(api, place, "refused", 4)} == {None}
+        delete_all(api, place)
+        assert not api.list("pods", labelSelector="batch.kubernetes.io/job-name")
+
+
+@pytest.mark.parametrize("profile", [KUBERNETES_GROUP, OWN_GROUP], ids=lambda profile: profile.name)
+@pytest.mark.full
+def test_a_namespace_that_hangs_since_muster_was_killed_goes_once_it_is_left(profile: Profile, tmp_path: Path) -> None:
+    with begun(profile) as cluster, Replicas(cluster, tmp_path, settings=QUICK_LEADERSHIP) as replicas:
+        api, place = cluster.api, new_namespace(cluster.api)
+        replicas.wait_until_ready()
+        starts_as_a_gang(api, place, "train")
+        for replica in replicas:
+            replica.kill()
+        api.delete("namespaces", place)
+        eventually(lambda: not api.list("pods", place), "no pod leaks", 60)
+        always(lambda: len(protected(api, place)) == 1, "the PodGroup waits for somebody", 5)
+        assert command("leave", kubeconfig=cluster.kubeconfig).code == 0
+        eventually(partial(gone, api, "namespaces", place), "the namespace is gone", 60)
+
+
+def tells_that_it_is_left(replica: Replica) -> bool:
+    status, sentence = replica.readyz()
+    return status == 503 and "`muster leave` has removed the webhooks" in sentence
+
+
+def gone(api: Api, kind: str, name: str) -> bool:
+    return api.find(kind, name) is None
+
+
+def starts_as_a_gang(api: Api, place: str, name: str) -> None:
+    api.create("jobs", gang_job(name), place)
+    pods = eventually(lambda: all_pods(api, place, name, 4, is_bound), f"four pods of {name} are bound", 90)
+    _, (group,) = pair_of(api, place, api.get("jobs", name, place))
+    assert {group_of(pod) for pod in pods} == {group["metadata"]["name"]}
+
+
+def starts_plain(api: Api, place: str, name: str) -> None:
+    """As if Muster had never been."""
+    made = api.create("jobs", gang_job(name), place)
+    pods = eventually(lambda: all_pods(api, place, name, 4, is_bound), f"four pods of {name} are bound", 90)
+    assert {group_of(pod) for pod in pods} == {None}
+    assert pair_of(api, place, made) == ([], [])

@@ -1,0 +1,191 @@
+"""The API server gets no answer from Muster: only what its webhooks match is concerned, and all is well afterwards."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.support.api import Api, ApiError, Object
+from tests.e2e.support.clusters import Cluster
+from tests.e2e.support.https import pod_of
+from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, job, pods_of
+from tests.e2e.support.outages import OUTAGES
+from tests.e2e.support.pairs import assert_one_pair
+from tests.e2e.support.relay import DeadWatches, Relay, error_in_stream, failure
+from tests.e2e.support.replicas import NAMESPACE, Replicas
+from tests.e2e.support.waiting import eventually
+
+NEVER_ASKED = ("kube-system", NAMESPACE)
+BACKOFF_SECONDS = 60
+"""The longest pause of the Job controller between two tries."""
+QPS_SECONDS = 15
+"""What it takes it to make all the pods, on a busy machine."""
+BEHIND_SECONDS = 15
+"""How much later a plain Job may get its pods while others wait for Muster in vain."""
+IN_EVERY_RUN = {("no replica is up", "Fail"), ("an expired certificate", "Ignore")}
+
+
+def settings(policy: str) -> Object:
+    return {
+        "webhooks": {each: {"failurePolicy": policy} for each in ("podGate", "parallelismGuard", "podGroups")},
+        "leadership": {"durationSeconds": 3, "renewSeconds": 1},
+    }
+
+
+@pytest.fixture(scope="module")
+def start(local: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Replicas]]:
+    """One Muster, which is started with another failurePolicy when a test asks for that."""
+    with contextlib.ExitStack() as stack:
+        running: dict[str, Replicas] = {}
+
+        def with_policy(policy: str) -> Replicas:
+            if policy not in running:
+                stack.close()
+                running.clear()
+                folder = tmp_path_factory.mktemp("outages")
+                running[policy] = stack.enter_context(Replicas(local, folder, count=1, settings=settings(policy)))
+                running[policy].wait_until_ready()
+            return running[policy]
+
+        yield with_policy
+
+
+@pytest.mark.parametrize(
+    ("policy", "outage"),
+    [
+        pytest.param(policy, outage, marks=[] if (outage, policy) in IN_EVERY_RUN else pytest.mark.full)
+        for policy in ("Ignore", "Fail")
+        for outage in OUTAGES
+    ],
+)
+def test_in_an_outage_only_pods_of_matching_jobs_are_concerned(
+    api: Api, namespace: str, start: Callable[[str], Replicas], policy: str, outage: str
+) -> None:
+    replicas = start(policy)
+    api.create("jobs", gang_job("indexed", 2, completions=4), namespace)
+    eventually(lambda: all_pods(api, namespace, "indexed", 2, is_bound), "an Indexed Job that is no gang runs", 60)
+    with OUTAGES[outage](api, replicas):
+        waiting = api.create("jobs", gang_job("train"), namespace)
+        if policy == "Fail":
+            eventually(partial(is_refused, api, namespace, "train"), "its pods are refused", 60)
+            with pytest.raises(ApiError, match=r'failed calling webhook "parallelism-guard\.muster\.dev"'):
+                api.patch("jobs", "indexed", {"spec": {"parallelism": 3}}, namespace)
+        else:
+            eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "its pods pass", 60)
+            api.patch("jobs", "indexed", {"spec": {"parallelism": 3}}, namespace)
+        assert_nothing_else_is_refused(api, namespace)
+    assert_well_afterwards(api, namespace, waiting, policy)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("policy", ["Fail", "Ignore"])
+@pytest.mark.parametrize("how", ["an error in each stream", "no stream at all"])
+def test_with_watching_dead_gangs_form_all_the_same(
+    local: Cluster, api: Api, namespace: str, tmp_path: Path, policy: str, how: str
+) -> None:
+    dead = DeadWatches(error_in_stream(500) if how.startswith("an error") else failure(404))
+    relay = Relay(local.muster_kubeconfig()).listen()
+    login = relay.kubeconfig(tmp_path)
+    try:
+        with Replicas(local, tmp_path, count=1, settings=settings(policy), kubeconfig=login) as replicas:
+            replicas.wait_until_ready()
+            with relay.meddling(dead):
+                relay.cut_watches()
+                eventually(lambda: "jobs" in dead.refused, "the streams are dead")
+                made = api.create("jobs", gang_job("train"), namespace)
+                eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "the gang starts", 90)
+                assert_one_pair(api, namespace, made, 4)
+                assert_nothing_else_is_refused(api, namespace)
+    finally:
+        relay.close()
+
+
+FEW = pytest.param(12, 20, id="12")
+WHOLE = pytest.param(60, 60, id="60", marks=pytest.mark.full)
+
+
+@pytest.mark.parametrize(("jobs", "seconds"), [FEW, WHOLE])
+def test_plain_jobs_are_hardly_later_behind_many_that_wait_in_a_black_hole(
+    api: Api,
+    namespace: str,
+    start: Callable[[str], Replicas],
+    jobs: int,
+    seconds: int,
+    record_property: Callable[..., None],
+) -> None:
+    replicas = start("Fail")
+    with OUTAGES["black-holed"](api, replicas):
+        waiting = [api.create("jobs", gang_job(f"gang-{number}"), namespace) for number in range(jobs)]
+        delays: list[float] = []
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            delays.append(seconds_until_a_plain_job_has_its_pods(api, namespace, f"plain-{len(delays)}"))
+        assert not [pod for pod in api.list("pods", namespace) if pod["metadata"]["name"].startswith("gang-")]
+    back = time.monotonic()
+    for each in waiting:
+        name = each["metadata"]["name"]
+        left = BACKOFF_SECONDS + QPS_SECONDS - (time.monotonic() - back)
+        eventually(partial(all_pods, api, namespace, name, 4), f"{name} has its pods", left)
+        assert_one_pair(api, namespace, each, 4)
+    record_property("delays", [round(each, 1) for each in delays])
+    record_property("back", round(time.monotonic() - back, 1))
+    assert max(delays) <= BEHIND_SECONDS
+
+
+def seconds_until_a_plain_job_has_its_pods(api: Api, namespace: str, name: str) -> float:
+    began = time.monotonic()
+    api.create("jobs", job(name, parallelism=2, completions=2), namespace)
+    eventually(partial(all_pods, api, namespace, name, 2), f"{name} has its pods", 150)
+    return time.monotonic() - began
+
+
+def is_refused(api: Api, namespace: str, name: str) -> bool:
+    assert pods_of(api, namespace, name) == []
+    told = [event["message"] for event in events_on(api, namespace, name, "FailedCreate")]
+    return any('failed calling webhook "pod-gate.muster.dev"' in message for message in told)
+
+
+def assert_nothing_else_is_refused(api: Api, namespace: str) -> None:
+    """Pods of other Jobs, pods of nobody, other objects; and nothing at all where Muster is never asked."""
+    api.create("jobs", job("plain", parallelism=2, completions=2), namespace)
+    api.create("pods", {"metadata": {"name": "alone"}, "spec": pod_spec()}, namespace)
+    api.create("configmaps", {"metadata": {"name": "made-meanwhile"}}, namespace)
+    api.patch("jobs", "indexed" if api.find("jobs", "indexed", namespace) else "train", NOTE, namespace)
+    for place in NEVER_ASKED:
+        made = api.create("jobs", gang_job(f"in-{place}"), place)
+        try:
+            api.create("pods", pod_of(made), place, dryRun="All")
+            pods = eventually(partial(all_pods, api, place, f"in-{place}", 4), f"pods in {place}", 60)
+            assert {group_of(pod) for pod in pods} == {None}
+        finally:
+            api.delete("jobs", f"in-{place}", place)
+    eventually(lambda: all_pods(api, namespace, "plain", 2, is_bound), "pods of other Jobs are made", 60)
+
+
+NOTE = {"metadata": {"annotations": {"changed": "meanwhile"}}}
+
+
+def pod_spec() -> Object:
+    return {"containers": [{"name": "c", "image": "c"}]}
+
+
+def assert_well_afterwards(api: Api, namespace: str, waiting: Object, policy: str) -> None:
+    """What was refused becomes a gang. What began without its gang stays without: also pods that come later."""
+    if policy == "Fail":
+        left = BACKOFF_SECONDS + QPS_SECONDS
+        eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "the gang starts after all", left)
+        assert_one_pair(api, namespace, waiting, 4)
+        return
+    first, *_ = pods_of(api, namespace, "train")
+    api.delete("pods", first["metadata"]["name"], namespace)
+
+    def replaced() -> list[Object]:
+        pods = [pod for pod in pods_of(api, namespace, "train") if pod["status"].get("phase") != "Failed"]
+        found = [pod for pod in pods if pod["metadata"]["uid"] != first["metadata"]["uid"] and is_bound(pod)]
+        return found if len(found) == 4 else []
+
+    pods = eventually(replaced, "another pod in its place", BACKOFF_SECONDS + QPS_SECONDS)
+    assert {group_of(pod) for pod in pods} == {None}
