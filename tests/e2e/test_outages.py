@@ -65,7 +65,7 @@ def test_in_an_outage_only_pods_of_matching_jobs_are_concerned(
     api: Api, namespace: str, start: Callable[[str], Replicas], policy: str, outage: str
 ) -> None:
     replicas = start(policy)
-    api.create("jobs", gang_job("indexed", 2, completions=4), namespace)
+    api.create("jobs", job("indexed", parallelism=2, completions=4, completionMode="Indexed"), namespace)
     eventually(lambda: all_pods(api, namespace, "indexed", 2, is_bound), "an Indexed Job that is no gang runs", 60)
     with OUTAGES[outage](api, replicas):
         waiting = api.create("jobs", gang_job("train"), namespace)
@@ -128,7 +128,7 @@ def test_plain_jobs_are_hardly_later_behind_many_that_wait_in_a_black_hole(
     for each in waiting:
         name = each["metadata"]["name"]
         left = BACKOFF_SECONDS + QPS_SECONDS - (time.monotonic() - back)
-        eventually(partial(all_pods, api, namespace, name, 4), f"{name} has its pods", left)
+        eventually(partial(has_its_pods, api, namespace, name), f"{name} has its pods", left)
         assert_one_pair(api, namespace, each, 4)
     record_property("delays", [round(each, 1) for each in delays])
     record_property("back", round(time.monotonic() - back, 1))
@@ -140,6 +140,12 @@ def seconds_until_a_plain_job_has_its_pods(api: Api, namespace: str, name: str) 
     api.create("jobs", job(name, parallelism=2, completions=2), namespace)
     eventually(partial(all_pods, api, namespace, name, 2), f"{name} has its pods", 150)
     return time.monotonic() - began
+
+
+def has_its_pods(api: Api, namespace: str, name: str) -> bool:
+    refusals = [(e["lastTimestamp"], e["count"], e["message"]) for e in events_on(api, namespace, name, "FailedCreate")]
+    assert all_pods(api, namespace, name, 4), f"refused until now: {sorted(refusals)}"
+    return True
 
 
 def is_refused(api: Api, namespace: str, name: str) -> bool:

@@ -87,7 +87,9 @@ class HttpClient:
         return await self._call("PATCH", resource.path(namespace, name), params=params, body=body, content_type=APPLY)
 
     async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None:
-        body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": dict(preconditions)}
+        body: Object = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": dict(preconditions)}
+        if self._dry_run:
+            body["dryRun"] = ["All"]  # a server that gets options in the body does not look at the query
         await self._call("DELETE", resource.path(namespace, name), body=body)
 
     async def _call(

@@ -15,7 +15,11 @@ from tests.e2e.support.replicas import WEBHOOKS
 from tests.e2e.support.waiting import eventually
 
 PROTECTION = "scheduling.k8s.io/podgroup-protection"
-ITS_OWN = (*((kind, "muster", "") for kind in WEBHOOKS), ("secrets", "muster-certificates", NAMESPACE))
+ITS_OWN = (
+    *((kind, "muster", "") for kind in WEBHOOKS),
+    ("secrets", "muster-certificates", NAMESPACE),
+    ("leases", "muster", NAMESPACE),
+)
 
 
 def leave_as_the_hook_does(cluster: Cluster, *flags: str) -> Answer:
@@ -38,9 +42,10 @@ def _put(api: Api, document: Object) -> None:
             raise
 
 
-def left_behind(api: Api) -> list[str]:
-    """Of what Muster itself has made for itself. The Lease comes and goes with replicas that run."""
-    return [kind for kind, name, namespace in ITS_OWN if api.find(kind, name, namespace) is not None]
+def left_behind(api: Api) -> dict[str, str]:
+    """Of what Muster has made for itself: the UID of each."""
+    found = {kind: api.find(kind, name, namespace) for kind, name, namespace in ITS_OWN}
+    return {kind: thing["metadata"]["uid"] for kind, thing in found.items() if thing is not None}
 
 
 def protected(api: Api, namespace: str) -> list[str]:

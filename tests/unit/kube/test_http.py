@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from types import SimpleNamespace
 
+import orjson
 import pytest
 from aiohttp import web
 
@@ -254,3 +255,4 @@ async def test_a_dry_run_says_so_with_every_write_and_with_no_read(server: Serve
         await client.patch(JOBS, "a", "b", {})
         await client.delete(JOBS, "a", "b", {})
     assert [request.query.get("dryRun") for request in server.asked] == [None, *["All"] * 4]
+    assert orjson.loads(server.bodies[-1])["dryRun"] == ["All"], "of a delete only the body counts"
