@@ -38,6 +38,8 @@ class Renewal:
     clock: Callable[[], datetime]
     _trusted: ServingCertificate | None = None
     """The last one that the API server was seen to trust. It is not asked again and again."""
+    _trusted_since_last: ServingCertificate | None = None
+    """The one that was found trusted when it was last looked for."""
     _told: str = ""
 
     async def run(self) -> None:
@@ -91,7 +93,12 @@ class Renewal:
         if self._trusted is not None and offered.authorities <= self._trusted.authorities:
             return True
         registered = await self.registered()
-        return registered is None or offered.authorities <= registered
+        if registered is None or not offered.authorities <= registered:
+            self._trusted_since_last = None
+            return registered is None
+        # Not every API server has heard of it yet. Whoever serves nothing has nothing to lose.
+        twice, self._trusted_since_last = self._trusted_since_last == offered, offered
+        return twice or self.door.certificate is None
 
     def _tell(self, trouble: str, served: ServingCertificate | None) -> None:
         if served is None:
