@@ -8,7 +8,7 @@ import yaml
 MANIFEST = Path(__file__).parents[2] / "manifests/rbac.yaml"
 READS = {"get", "list", "watch"}
 PAIR = {"workloads", "podgroups"}
-WEBHOOKS = ("mutating", "validating")
+WEBHOOKS = {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
 
 
 def granted(role: str) -> set[tuple[str, str]]:
@@ -44,13 +44,25 @@ def test_nothing_is_granted_on_jobs_and_pods_but_to_read_them() -> None:
         assert {verb for verb, resource in granted(role) if resource in {"jobs", "pods"}} <= READS
     writes = {(verb, resource) for verb, resource in granted("muster") if verb not in READS}
     finalizers = ("update", "jobs/finalizers")
-    webhooks = {(verb, f"{kind}webhookconfigurations") for verb in ("create", "update", "delete") for kind in WEBHOOKS}
+    webhooks = {(verb, kind) for verb in ("create", "update") for kind in WEBHOOKS}
     assert writes == {*(("create", resource) for resource in PAIR), ("create", "events"), finalizers, *webhooks}
+
+
+def test_whatever_can_be_limited_to_a_name_is() -> None:
+    """Webhooks, Lease, Secret, and the ClusterRole that owns the webhooks. A create cannot be limited."""
+    named = {*WEBHOOKS, "leases", "secrets", "clusterroles"}
+    rules = [rule for document in documents() for rule in document.get("rules", []) if named & set(rule["resources"])]
+    assert {resource for rule in rules for resource in rule["resources"]} == named
+    for rule in rules:
+        if rule["verbs"] == ["create"]:
+            continue
+        assert rule["resourceNames"] in (["muster"], ["muster-certificates"])
 
 
 def test_no_role_reaches_beyond_what_it_names() -> None:
     for role in ("muster", "muster-crd"):
         assert not [grant for grant in granted(role) if "*" in grant or "secrets" in grant]
+    assert not [document for document in documents() if "*" in str(document.get("rules"))]
 
 
 def test_what_only_its_own_namespace_has_is_granted_there_and_by_name() -> None:
@@ -66,12 +78,8 @@ def test_what_only_its_own_namespace_has_is_granted_there_and_by_name() -> None:
 
 def test_of_the_webhooks_only_its_own_can_be_changed_and_of_the_roles_only_its_own_be_read() -> None:
     named = [rule for rule in rules_of("ClusterRole", "muster") if set(rule["verbs"]) != {"create"}]
-    sensitive = [
-        rule
-        for rule in named
-        if {"clusterroles", *(f"{w}webhookconfigurations" for w in WEBHOOKS)} & {*rule["resources"]}
-    ]
+    sensitive = [rule for rule in named if {"clusterroles", *WEBHOOKS} & {*rule["resources"]}]
     assert [(rule["resourceNames"], rule["verbs"]) for rule in sensitive] == [
-        (["muster"], ["get", "update", "delete"]),  # `muster leave` deletes them
+        (["muster"], ["get", "update"]),
         (["muster"], ["get"]),
     ]

@@ -14,6 +14,8 @@ from muster.runtime import leadership
 from muster.runtime.leadership import Alone, Leadership
 from tests.fake_cluster import USER, FakeClient, FakeCluster
 
+STEP_SECONDS = 0.005
+
 
 class Shaky(FakeClient):
     """Fails when told to."""
@@ -48,9 +50,11 @@ async def running(*replicas: Leadership) -> AsyncIterator[None]:
 
 
 async def until(check: Callable[[], bool], seconds: float = 5.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not check():
-            await asyncio.sleep(0.005)
+    for _ in range(int(seconds / STEP_SECONDS)):
+        if check():
+            return
+        await asyncio.sleep(STEP_SECONDS)
+    raise AssertionError(f"it did not happen within {seconds} s")
 
 
 def the_lease(cluster: FakeCluster) -> Object:
