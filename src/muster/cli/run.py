@@ -109,7 +109,7 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
     health.announce(API, "the API server has not been asked yet")
     metrics = Metrics()
     server = AdmissionServer(health, metrics=metrics)
-    async with HttpClient(credentials) as client, _listening(server, settings, role) as listening:
+    async with HttpClient(credentials, metrics.count_call) as client, _listening(server, settings, role) as listening:
         role.begin(client, listening, health)
         recorder = Recorder(client, identity(), metrics)
         lead = _lead(role, client, settings, metrics)
