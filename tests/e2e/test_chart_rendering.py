@@ -118,7 +118,7 @@ def test_no_alert_asks_for_a_leader_where_there_is_none_to_be() -> None:
     documents = rendered("everything", "--set", "leadership.enabled=false")
     (group,) = the(documents, "PrometheusRule")["spec"]["groups"]
     missing = {rule["alert"] for rule in alert_groups()[0]["rules"]} - {rule["alert"] for rule in group["rules"]}
-    assert missing == {"MusterWithoutLeader", "MusterTwoLeaders"}
+    assert missing == {"MusterWithoutLeader", "MusterTwoLeaders", "MusterBehind"}
 
 
 def alert_groups() -> list[dict[str, Any]]:
