@@ -9,6 +9,8 @@ READY := .venv/.ready
 WORKERS ?= 2
 PYTEST := .venv/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 RESULTS := .pytest_cache/results.xml
+# What Muster's accounts did on each cluster of the tests, from the API server's log.
+USED_RIGHTS := $(CURDIR)/.pytest_cache/used-rights
 PYTHON_CODE := src tests hack
 SHELL_SCRIPTS := .ci/run hack/cluster hack/demo hack/setup hack/tool hack/verify-generated $(wildcard hack/kind-*)
 
@@ -33,13 +35,17 @@ tools: $(READY) ## Build Helm and promtool (minutes the first time, then cached 
 
 .PHONY: test
 test: $(READY) control-plane tools ## Everything, with smaller counts where an honest number takes too long
-	$(PYTEST) -m "not full" --junitxml=$(RESULTS)
+	@rm -rf $(USED_RIGHTS)
+	MUSTER_USED_RIGHTS=$(USED_RIGHTS) $(PYTEST) -m "not full" --junitxml=$(RESULTS)
 	@.venv/bin/python hack/conformance_page.py --results $(RESULTS)
+	@.venv/bin/python hack/used_rights.py $(USED_RIGHTS)
 
 .PHONY: test-full
 test-full: $(READY) control-plane tools ## Everything, with the whole counts (an hour or more)
-	$(PYTEST) --junitxml=$(RESULTS)
+	@rm -rf $(USED_RIGHTS)
+	MUSTER_USED_RIGHTS=$(USED_RIGHTS) $(PYTEST) --junitxml=$(RESULTS)
 	@.venv/bin/python hack/conformance_page.py --results $(RESULTS)
+	@.venv/bin/python hack/used_rights.py $(USED_RIGHTS)
 
 .PHONY: unit
 unit: $(READY) ## The tests that need no cluster (seconds)

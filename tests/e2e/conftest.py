@@ -30,7 +30,7 @@ def native() -> Iterator[Cluster]:
     if EXTERNAL:
         yield Cluster(Path(EXTERNAL))
         return
-    cluster = start_cluster("native", "--audit", "--nodes", "8", "--node-cpu", "16", "--kcm-qps", "500")
+    cluster = start_cluster("native", "--nodes", "8", "--node-cpu", "16", "--kcm-qps", "500")
     yield cluster
     cluster.down()
 

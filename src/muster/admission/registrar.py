@@ -31,6 +31,10 @@ def always() -> bool:
     return True
 
 
+def never() -> bool:
+    return False
+
+
 async def at_once() -> bool:
     return True
 
@@ -42,6 +46,8 @@ class Registrar:
     authorities: Authorities
     leads: Callable[[], bool] = always
     """Only the leader registers; the others would do the same, a little later."""
+    left: Callable[[], bool] = never
+    """Nobody registers any more."""
     service_answers: Callable[[], Awaitable[bool]] = at_once
     """Does a replica that is ready answer through the Service? Asked before there are webhooks that depend on it."""
     _patience: int = PATIENCE
@@ -57,7 +63,9 @@ class Registrar:
         while True:
             await health.wait_until_well(API, WATCHING, CERTIFICATE, SERVING)
             settled = True
-            if self.leads():
+            if self.left():
+                settled = await self._tell_that_it_is_left(health)
+            elif self.leads():
                 settled = await self._put_right(dialect, health)
             else:
                 self._took_over = False
@@ -80,6 +88,15 @@ class Registrar:
             return False
         self._told = ""
         health.well(ADMISSION)
+        return True
+
+    async def _tell_that_it_is_left(self, health: Health) -> bool:
+        """While there are webhooks, they are answered."""
+        if await self._in_place():
+            return False
+        health.problem(
+            ADMISSION, "`muster leave` has removed the webhooks; they come back when Muster is started again"
+        )
         return True
 
     async def _is_reachable(self) -> bool:

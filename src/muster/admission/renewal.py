@@ -23,6 +23,10 @@ SOON_SECONDS = 1.0
 """How soon to look again while something is wrong or about to change."""
 
 
+def never() -> bool:
+    return False
+
+
 @dataclass(slots=True)
 class Renewal:
     source: Source
@@ -36,6 +40,8 @@ class Renewal:
     """What is wrong with an answer of our own listener, if anything."""
     every_seconds: float
     clock: Callable[[], datetime]
+    left: Callable[[], bool] = never
+    """From then on the Secret is not made again."""
     _trusted: ServingCertificate | None = None
     """The last one that the API server was seen to trust. It is not asked again and again."""
     _trusted_since_last: ServingCertificate | None = None
@@ -43,7 +49,7 @@ class Renewal:
     _told: str = ""
 
     async def run(self) -> None:
-        while True:
+        while not self.left():
             try:
                 settled = await self.once()
             except Exception:
@@ -51,6 +57,7 @@ class Renewal:
                 logger.exception("an unexpected error while looking after the certificate, will try again")
                 settled = False
             await asyncio.sleep(self.every_seconds if settled else min(SOON_SECONDS, self.every_seconds))
+        await asyncio.Event().wait()
 
     async def once(self) -> bool:
         """False if something is wrong, or is about to change."""

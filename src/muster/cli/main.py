@@ -75,6 +75,33 @@ def run(  # noqa: PLR0913, PLR0917 - every flag is an argument
     running.run(running.Options(config, kubeconfig, context, serving, log_level))
 
 
+@app.command()
+def leave(
+    config: Annotated[Path | None, typer.Option(help="Settings file that Muster ran with, if it had one.")] = None,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(help="Cluster to leave. Default: the pod's ServiceAccount, else ~/.kube/config.")
+    ] = None,
+    context: Annotated[str | None, typer.Option(help="Context of the kubeconfig.")] = None,
+    dev: Annotated[bool, typer.Option("--dev", help="Also what a killed `muster run --dev` left behind.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")] = False,
+) -> None:
+    """Remove the webhooks and finalizers of Muster, before it is deleted. Jobs and pods are not touched."""
+    import asyncio
+
+    from muster.cli.config import read_settings
+    from muster.cli.leave import leave as going
+    from muster.kube.credentials import NoCredentials, load_credentials
+
+    try:
+        credentials = load_credentials(kubeconfig, context)
+    except NoCredentials as missing:
+        raise Failure(str(missing)) from missing
+    problems = asyncio.run(going(credentials, read_settings(config), dev, dry_run))
+    for problem in problems:
+        typer.echo(f"muster: {problem}", err=True)
+    raise typer.Exit(1 if problems else 0)
+
+
 def main() -> None:
     try:
         app(standalone_mode=False)

@@ -20,6 +20,7 @@ from muster.cli.main import Failure
 from muster.config.types import Settings
 from muster.kube.client import KubeClient
 from muster.runtime.health import CERTIFICATE, SERVING, TRUST, Health
+from muster.runtime.leadership import Lead
 
 
 class Role(Protocol):
@@ -96,7 +97,8 @@ class Installed:
         health.announce(TRUST, "the API server does not trust the certificate yet")
         health.announce(SERVING, "admission has not answered on its own port yet")
         authorities = Authorities(_now)
-        self.registration = Registrar(client, settings, authorities, service_answers=self._through_service)
+        self._registrar = Registrar(client, settings, authorities, service_answers=self._through_service)
+        self.registration = self._registrar
         self._renewal = Renewal(
             source=_source(client, settings),
             door=self.door,
@@ -108,6 +110,10 @@ class Installed:
             every_seconds=settings.probe_seconds,
             clock=_now,
         )
+
+    def heed(self, lead: Lead) -> None:
+        self._registrar.leads = lead.leads
+        self._registrar.left = self._renewal.left = lead.left
 
     async def run(self) -> None:
         await self._renewal.run()

@@ -13,7 +13,6 @@ from pathlib import Path
 import uvloop
 
 from muster.admission.listening import Listening, listen
-from muster.admission.registrar import Registrar
 from muster.admission.server import AdmissionServer
 from muster.cli.config import read_settings
 from muster.cli.lives import Cluster, live
@@ -138,8 +137,7 @@ def _lead(role: Role, client: KubeClient, settings: Settings, metrics: Metrics) 
         return Alone()
     terms = Terms(identity(), chosen.duration_seconds, chosen.renew_seconds)
     lead = Leadership(client, settings.service.namespace, chosen.lease_name, terms, metrics)
-    if isinstance(role.registration, Registrar):
-        role.registration.leads = lead.leads
+    role.heed(lead)
     return lead
 
 

@@ -11,6 +11,8 @@ SHARE_OF_DURATION = 2 / 3
 """How much of the Lease's duration a leader uses: the rest is room for clocks that run at different speeds."""
 LONGEST_BELIEVED_SECONDS = 300.0
 """What a Lease says about its own duration is believed up to here: anybody could have written it."""
+LEFT = "muster leave"
+"""Who holds the Lease while Muster is being left. No pod and no host can have this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +73,20 @@ class Wait:
     seconds: float
 
 
-Move = Create | Take | Renew | Wait
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """Muster is being left: never lead again."""
+
+
+Move = Create | Take | Renew | Wait | Withdraw
 
 
 def look(standing: Standing, found: Lease | None, terms: Terms, now: float) -> tuple[Standing, Move]:
     """The Lease was read; None: there is none."""
     if found is None:
         return _without(standing, terms, now)
+    if found.holder == LEFT and _is_news(standing):
+        return lost(standing), Withdraw()
     if standing.seen is None or standing.seen.version != found.version:
         standing = replace(standing, seen=found, seen_since=now)
     if found.holder == terms.identity:
@@ -87,6 +96,11 @@ def look(standing: Standing, found: Lease | None, terms: Terms, now: float) -> t
         return standing, Take()
     left = standing.seen_since + _duration(found, terms) - now
     return standing, Wait(left) if left > 0 else Take()
+
+
+def _is_news(standing: Standing) -> bool:
+    """Who comes later is not meant: Muster was installed again, and what is left of `muster leave` runs out."""
+    return standing.seen is not None and standing.seen.holder != LEFT
 
 
 def won(standing: Standing, written: Lease, began: float, terms: Terms) -> Standing:

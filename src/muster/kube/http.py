@@ -37,9 +37,11 @@ def uncounted(verb: str, resource: str, code: str) -> None:
 
 
 class HttpClient:
-    def __init__(self, credentials: Credentials, count: Count = uncounted) -> None:
+    def __init__(self, credentials: Credentials, count: Count = uncounted, dry_run: bool = False) -> None:
         self._credentials = credentials
         self._count = count
+        self._dry_run = dry_run
+        """The API server checks every write, and stores none."""
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -111,6 +113,8 @@ class HttpClient:
         content_type: str = JSON,
     ) -> Object:
         """A read is tried once more if its connection broke: an idle one may have been closed under it."""
+        if self._dry_run and METHODS[verb] != "GET":
+            params = {**(params or {}), "dryRun": "All"}
         send = partial(self._send, verb, resource, path, params, body, content_type)
         try:
             return await send()

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from muster.api.wire import Raw, Unreadable, as_object, integer, mapping, text
-from muster.core.election import Create, Lease, Move, Standing, Take, Terms, Wait, look, lost, won
+from muster.core.election import Create, Lease, Move, Standing, Take, Terms, Wait, Withdraw, look, lost, won
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 from muster.kube.resources import LEASES
@@ -30,6 +30,9 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 class Lead(Protocol):
     def leads(self) -> bool: ...
 
+    def left(self) -> bool:
+        """Somebody ran `muster leave` while we were there: register nothing and make nothing any more."""
+
     async def run(self) -> None:
         """Take part in the election, until cancelled."""
 
@@ -45,6 +48,9 @@ class Alone:
 
     def leads(self) -> bool:
         return True
+
+    def left(self) -> bool:
+        return False  # nobody can tell us
 
     async def run(self) -> None:
         await asyncio.Event().wait()
@@ -68,6 +74,7 @@ class Leadership:
     _raw: Object | None = None
     _leading: bool = False
     _leaving: bool = False
+    _left: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _at_work: set[asyncio.Task[None]] = field(default_factory=set)
     _timer: asyncio.TimerHandle | None = None
@@ -75,8 +82,11 @@ class Leadership:
     def leads(self) -> bool:
         return not self._leaving and self._standing.leads(self.clock())
 
+    def left(self) -> bool:
+        return self._left
+
     async def run(self) -> None:
-        while not self._leaving:
+        while not self._leaving and not self._left:
             pause = LOOK_SECONDS
             try:
                 async with asyncio.timeout(self.terms.renew_seconds):
@@ -127,6 +137,10 @@ class Leadership:
         """One look and at most one write; how long to wait until the next."""
         found = await self._read()
         self._standing, move = look(self._standing, found, self.terms, self.clock())
+        if isinstance(move, Withdraw):
+            self._left = True
+            logger.warning("`muster leave` was run: no eager work is done any more, until Muster is started again")
+            return 0.0
         if isinstance(move, Wait):
             return min(LOOK_SECONDS, max(0.05, move.seconds))
         began = self.clock()

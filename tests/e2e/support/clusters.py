@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from tests.e2e.support.api import SCHEDULING_GROUP, Api, ApiError
+from used_rights import record
 
 ROOT = Path(__file__).parents[3]
 SERVICE_ACCOUNT = ("muster-system", "muster")
@@ -80,6 +81,7 @@ class Cluster:
 
     def down(self) -> None:
         if self.name:
+            record(self.audit_log)
             hack_cluster("down", "--name", self.name)
 
 
@@ -96,9 +98,12 @@ def start_cluster(purpose: str, *flags: str) -> Cluster:
 
 
 def bare_cluster(purpose: str, *flags: str) -> Cluster:
-    """A local cluster that knows nothing of Muster. It goes when this process does, however that ends."""
+    """A local cluster that knows nothing of Muster. It goes when this process does, however that ends.
+
+    Each one is audited: what Muster's account did on all of them is compared with its rights (hack/used_rights.py).
+    """
     name = f"e2e-{purpose}-{os.getpid()}"
-    hack_cluster("up", "--name", name, "--owner-pid", str(os.getpid()), *flags)
+    hack_cluster("up", "--name", name, "--owner-pid", str(os.getpid()), "--audit", *flags)
     return Cluster(Path(hack_cluster("kubeconfig", "--name", name)), name)
 
 

@@ -110,7 +110,7 @@ class Site:
 def begun(profile: Profile, folder: Path) -> Iterator[Site]:
     size = ("--nodes", "8", "--node-cpu", "64", "--kcm-qps", "500")
     purpose = "guard" if profile.flags else f"profile-{profile.cluster}"
-    cluster = start_cluster(purpose, "--profile", profile.cluster, "--audit", *size, *profile.flags)
+    cluster = start_cluster(purpose, "--profile", profile.cluster, *size, *profile.flags)
     try:
         cluster = replace(cluster, scheduling_group=profile.group)
         if not profile.native:

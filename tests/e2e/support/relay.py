@@ -177,7 +177,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _pass_on(self, call: Call, body: bytes) -> None:
         relay = self.server.relay
-        kept = {name: self.headers[name] for name in ("Authorization", "Content-Type") if name in self.headers}
+        kept = {
+            name: self.headers[name] for name in ("Authorization", "Content-Type", "User-Agent") if name in self.headers
+        }
         answer = relay.pool.request(
             self.command, relay.upstream + self.path, body=body or None, headers=kept, preload_content=False
         )

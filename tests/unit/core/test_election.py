@@ -6,7 +6,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.core.election import Create, Lease, Move, Renew, Standing, Take, Terms, Wait, look, lost, won
+from muster.core.election import (
+    LEFT,
+    Create,
+    Lease,
+    Move,
+    Renew,
+    Standing,
+    Take,
+    Terms,
+    Wait,
+    Withdraw,
+    look,
+    lost,
+    won,
+)
 
 ME = Terms("me", duration_seconds=15, renew_seconds=5)
 
@@ -42,6 +56,10 @@ NOW = 1000.0
         pytest.param(seen("other", NOW - 15), None, Create(), id="deleted, and its holder is gone too"),
         pytest.param(seen("me", NOW - 5), None, Create(), id="ours was deleted"),
         pytest.param(seen("", NOW), None, Create(), id="deleted after it was released"),
+        pytest.param(seen("me", NOW), lease(LEFT, "2"), Withdraw(), id="`muster leave` took it from us"),
+        pytest.param(seen("other", NOW), lease(LEFT, "2"), Withdraw(), id="`muster leave` took it from another"),
+        pytest.param(NEW, lease(LEFT), Wait(15), id="Muster was left before we came"),
+        pytest.param(seen(LEFT, NOW - 15), lease(LEFT), Take(), id="Muster was left long before we came"),
     ],
 )
 def test_what_is_done(standing: Standing, found: Lease | None, move: Move) -> None:

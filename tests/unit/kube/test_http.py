@@ -243,3 +243,14 @@ async def test_a_client_that_was_never_opened_is_a_bug_of_ours() -> None:
 )
 def test_where_things_are(resource: Resource, namespace: str, name: str, path: str) -> None:
     assert resource.path(namespace, name) == path
+
+
+async def test_a_dry_run_says_so_with_every_write_and_with_no_read(server: Server) -> None:
+    server.answers(text="{}", content_type="application/json")
+    async with HttpClient(credentials(server.port), dry_run=True) as client:
+        await client.get(JOBS, "a", "b")
+        await client.create(JOBS, "a", {})
+        await client.replace(JOBS, "a", "b", {})
+        await client.patch(JOBS, "a", "b", {})
+        await client.delete(JOBS, "a", "b", {})
+    assert [request.query.get("dryRun") for request in server.asked] == [None, *["All"] * 4]
