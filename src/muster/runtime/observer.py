@@ -40,6 +40,10 @@ class Observer:
             return Observed(None)
         return seen
 
+    async def exists(self, ref: JobRef) -> bool:
+        """Costs a request only where the cache does not know that very Job."""
+        return self.known(ref).job is not None or await self._job(ref) is not None
+
     async def confirmed(self, seen: Observed, ref: JobRef, group: str) -> Observed:
         """With the PodGroup read now, and the pods listed after it was first seen.
 
