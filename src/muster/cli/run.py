@@ -106,7 +106,7 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
     metrics = Metrics()
     server = AdmissionServer(health, metrics=metrics)
     async with HttpClient(credentials) as client, _listening(server, settings, role) as listening:
-        role.begin(client, listening, health)
+        role.begin(client, listening, health, metrics)
         recorder = Recorder(client, identity(), metrics)
         cluster = Cluster(client, credentials, settings, health, server, role.registration, recorder)
         tasks = [asyncio.create_task(each) for each in (live(cluster), recorder.run(), role.run())]

@@ -1,6 +1,6 @@
 """What Prometheus can ask. Labels are bounded: reasons, webhooks and verdicts, never names or namespaces."""
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
@@ -28,6 +28,11 @@ class Metrics:
             "Time to answer the API server, by webhook and verdict",
             ["webhook", "verdict"],
             buckets=SECONDS,
+            registry=self._registry,
+        )
+        self.certificate_expires = Gauge(
+            "muster_certificate_expiry_timestamp_seconds",
+            "When the certificate that admission is served with ends; 0 where nobody looks after it",
             registry=self._registry,
         )
 
