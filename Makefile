@@ -4,10 +4,11 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 READY := .venv/.ready
-# Two workers, a file each: an end-to-end test mostly waits, and every worker has clusters of its own. The long files
-# come first, the many short tests last.
+# Two workers; each takes a file, or all that runs on the cluster of one API profile (tests/conftest.py): an end-to-end
+# test mostly waits. The long ones come first, the many short tests last.
 WORKERS ?= 2
 PYTEST := .venv/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+RESULTS := .pytest_cache/results.xml
 PYTHON_CODE := src tests hack
 
 .PHONY: help
@@ -27,11 +28,13 @@ control-plane: $(READY) ## Build the local control plane (minutes the first time
 
 .PHONY: test
 test: $(READY) control-plane ## Everything, with smaller counts where an honest number takes too long
-	$(PYTEST) -m "not full"
+	$(PYTEST) -m "not full" --junitxml=$(RESULTS)
+	@.venv/bin/python hack/conformance_page.py --results $(RESULTS)
 
 .PHONY: test-full
 test-full: $(READY) control-plane ## Everything, with the whole counts (an hour or more)
-	$(PYTEST)
+	$(PYTEST) --junitxml=$(RESULTS)
+	@.venv/bin/python hack/conformance_page.py --results $(RESULTS)
 
 .PHONY: unit
 unit: $(READY) ## The tests that need no cluster (seconds)

@@ -132,6 +132,15 @@ def test_v36_54_a_status_update_changes_the_status_only(site: Site) -> None:
     assert "does not match the name" in refusal(lambda: site.api._call("PUT", path, body=renamed))
 
 
+@pytest.mark.parametrize("kind", ["podgroups", "workloads"])
+def test_a_spec_is_required(site: Site, kind: Kind) -> None:
+    body = {"apiVersion": site.api_version, "kind": site.create(kind, SPECS[kind])["kind"]}
+    lacking: tuple[Object, ...] = ({}, {"spec": None}, {"spec": {}})
+    for spec in lacking:
+        named = {**body, "metadata": {"name": site.fresh_name()}, **spec}
+        assert "spec" in refusal(partial(site.api._call, "POST", site.path(kind), body=named))
+
+
 def test_workloads_have_no_status(site: Site) -> None:
     made = site.create("workloads", workload(), status={"conditions": [condition()]})
     assert "status" not in made

@@ -14,9 +14,9 @@ from tests.e2e.support.clusters import ROOT, Cluster, hack_cluster, start_cluste
 from tests.e2e.support.command import muster as command
 from tests.e2e.support.https import readyz
 from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import all_pods, gang_job, is_bound, is_running, job
+from tests.e2e.support.objects import POD_GROUP_ANNOTATION, all_pods, gang_job, is_bound, is_running, job
 from tests.e2e.support.pairs import pair_of
-from tests.e2e.support.profiles import ANNOTATION, install_crds
+from tests.e2e.support.profiles import install_crds
 from tests.e2e.support.waiting import always, eventually
 
 BUILT_IN, OWN = "scheduling.k8s.io", "scheduling.muster.dev"
@@ -231,7 +231,7 @@ def assert_annotated_gang(api: Api, place: str, name: str) -> None:
 def assert_gang_by_annotation(api: Api, place: str, name: str) -> None:
     pods = eventually(lambda: all_pods(api, place, name, 4, is_bound), f"four pods of {name} are bound", 90)
     _, (group,) = pair_of(api, place, api.get("jobs", name, place))
-    assert {pod["metadata"]["annotations"].get(ANNOTATION) for pod in pods} == {group["metadata"]["name"]}
+    assert {pod["metadata"]["annotations"].get(POD_GROUP_ANNOTATION) for pod in pods} == {group["metadata"]["name"]}
 
 
 def assert_native_gang(api: Api, place: str, name: str) -> None:
@@ -239,4 +239,4 @@ def assert_native_gang(api: Api, place: str, name: str) -> None:
     pods = eventually(lambda: all_pods(api, place, name, 4, is_bound), f"four pods of {name} are bound", 90)
     _, (group,) = pair_of(api, place, api.get("jobs", name, place))
     assert {pod["spec"]["schedulingGroup"]["podGroupName"] for pod in pods} == {group["metadata"]["name"]}
-    assert not any(ANNOTATION in pod["metadata"].get("annotations", {}) for pod in pods)
+    assert not any(POD_GROUP_ANNOTATION in pod["metadata"].get("annotations", {}) for pod in pods)

@@ -13,6 +13,8 @@ from tests.e2e.conftest import own_namespace
 from tests.e2e.support.api import APPLY, Api, Object
 from tests.e2e.support.clusters import ROOT, Cluster, hack_cluster, start_cluster
 from tests.e2e.support.command import Answer, muster
+from tests.e2e.support.https import readyz
+from tests.e2e.support.muster import Muster
 from tests.e2e.support.waiting import eventually
 
 BUILT_IN, OWN = "scheduling.k8s.io", "scheduling.muster.dev"
@@ -108,6 +110,29 @@ def test_a_server_that_does_not_own_the_group_gets_the_real_one(crd: Cluster) ->
     again = crds(crd, "install")
     assert (again.code, again.err) == (0, "")
     assert "up to date" in again.out
+
+
+def test_a_version_that_muster_does_not_speak_is_told_and_gets_no_crds_beside_it(crd: Cluster, tmp_path: Path) -> None:
+    """As a later Kubernetes has it. Here a CRD stands in for it: what counts is that the path answers."""
+    crds(crd, "uninstall", "--yes")
+    later = file_of(BUILT_IN, "workloads")
+    later["metadata"]["labels"] = {}
+    later["spec"]["versions"][0]["name"] = "v1beta1"
+    apply_crd(crd.api, later)
+    eventually(lambda: crd.api.raw(f"/apis/{BUILT_IN}/v1beta1/workloads")[0] == 200, "the later version is served")
+    said = f"{BUILT_IN}/v1beta1"
+    try:
+        answer = crds(crd, "install")
+        assert (answer.code, answer.out) == (1, "")
+        assert said in answer.err
+        with Muster(crd.muster_kubeconfig(), crd.api, tmp_path / "log").started() as process:
+            eventually(lambda: f"the API server serves Workloads as {said}" in process.log(), "it is told", 30)
+            assert process.running
+            status, sentence = readyz(process)
+            assert (status, said in sentence) == (503, True)
+    finally:
+        crd.api.delete("customresourcedefinitions", later["metadata"]["name"])
+    assert not installed(crd.api) - {later["metadata"]["name"]}
 
 
 def test_the_columns_tell_the_policy_and_the_verdict(stock: Cluster, place: str) -> None:

@@ -1,7 +1,7 @@
 """Muster is killed around each of its writes for a gang Job, and started again: the gang is whole all the same."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +12,7 @@ from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.muster import Muster
 from tests.e2e.support.objects import all_pods, controlled_by, events_on, gang_job, is_bound, pods_of
 from tests.e2e.support.pairs import assert_one_pair
-from tests.e2e.support.proxy import Proxy, Trap
+from tests.e2e.support.proxy import Proxy, Trap, is_write_for
 from tests.e2e.support.waiting import eventually
 
 SIZE = 4
@@ -83,19 +83,6 @@ def assert_whole_after_a_kill(scene: Scene, namespace: str, names: list[str], wr
         eventually(partial(all_pods, api, namespace, name, SIZE, is_bound), f"{name} is bound", BOUND_SECONDS)
         assert_one_pair(api, namespace, job, SIZE)
         assert_told_once(api, namespace, name)
-
-
-def is_write_for(names: set[str], plural: str, reason: str | None) -> Callable[[str, Object], bool]:
-    """Creates of this kind for these Jobs, and for no other."""
-
-    def matches(kind: str, body: Object) -> bool:
-        if kind != plural:
-            return False
-        if kind == "events":
-            return bool(body["reason"] == reason and body["involvedObject"]["name"] in names)
-        return any(owner["name"] in names for owner in body["metadata"].get("ownerReferences", []))
-
-    return matches
 
 
 def assert_stopped_there(api: Api, namespace: str, job: Object, write: str, after: bool) -> None:

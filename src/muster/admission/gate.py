@@ -9,7 +9,7 @@ from muster.admission.review import Review
 from muster.api.keys import JobRef, Uid
 from muster.api.pod import PodView
 from muster.core.admit import ALLOWED, Verdict, admit_pod
-from muster.core.decide import Decision, Membership
+from muster.core.decide import Decision, Membership, Observed, decide
 from muster.core.reasons import Reason
 from muster.kube.errors import KubeError
 from muster.runtime.formation import Formation, Unsettled
@@ -34,7 +34,7 @@ class PodGate:
             return ALLOWED
         try:
             async with asyncio.timeout(seconds):
-                decision = await (self.formation.preview(ref) if review.dry_run else self.formation.ensure(ref))
+                decision = await (self.formation.preview(ref) if review.dry_run else self._decide(ref))
         except TimeoutError:
             return _later(f"the gang of Job {ref.key.name!r} could not be formed within {seconds:.1f} s")
         except (KubeError, Unsettled) as error:
@@ -44,6 +44,14 @@ class PodGate:
             return self._fail(ref)
         self._failures.pop(ref.uid, None)
         return admit_pod(decision)
+
+    async def _decide(self, ref: JobRef) -> Decision:
+        """A Job can go while its gang is formed. A pod made after that helps nobody, and does harm: the Job controller
+        waits up to five minutes for it before it makes the pods of a new Job of the same name. Refused, it does not."""
+        decision = await self.formation.ensure(ref)
+        if decision.membership is not Membership.JOIN or await self.formation.observer.exists(ref):
+            return decision
+        return decide(Observed(None), self.formation.rules)
 
     def _fail(self, ref: JobRef) -> Verdict:
         self._failures[ref.uid] += 1

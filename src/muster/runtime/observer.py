@@ -40,6 +40,10 @@ class Observer:
             return Observed(None)
         return seen
 
+    async def exists(self, ref: JobRef) -> bool:
+        """Costs a request only where the cache does not know that very Job."""
+        return self.known(ref).job is not None or await self._job(ref) is not None
+
     async def with_pods(self, seen: Observed, ref: JobRef) -> Observed:
         return await self._with_followed_group(replace(seen, pods=await self.pods(ref)), ref)
 

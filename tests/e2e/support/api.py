@@ -131,6 +131,15 @@ class Api:
         answer = self._pool.request("GET", self._host + path, headers=self._headers)
         return answer.status, answer.data.decode()
 
+    def warnings(self, kind: str, name: str, body: Object, namespace: str = "") -> tuple[str, ...]:
+        """What the server warns of when the object is patched so."""
+        headers = {**self._headers, "Content-Type": MERGE}
+        url = self._host + self.path(kind, namespace, name)
+        answer = self._pool.request("PATCH", url, body=json.dumps(body), headers=headers)
+        if answer.status >= 400:
+            raise ApiError(answer.status, _explanation(answer.data))
+        return tuple(answer.headers.getlist("Warning"))
+
     def _call(
         self,
         method: str,

@@ -41,6 +41,14 @@ class Muster:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
         return self
 
+    @contextmanager
+    def started(self) -> Iterator[Self]:
+        """Begun inside the block, ready or not."""
+        try:
+            yield self.start()
+        finally:
+            self.terminate()
+
     def __enter__(self) -> Self:
         self.start()
         self.wait_until_ready()

@@ -6,6 +6,7 @@ from typing import Any
 from tests.e2e.support.api import STRATEGIC, Api, Object
 
 RUN_SECONDS = "hack.muster.dev/run-seconds"
+POD_GROUP_ANNOTATION, GROUPED_LABEL = "muster.dev/pod-group", "muster.dev/grouped"
 
 
 def gang_job(name: str, size: int = 4, cpu: str = "100m", run_seconds: int | None = None, **spec: Any) -> Object:
@@ -42,8 +43,14 @@ def unfinished_pods(api: Api, namespace: str, job_name: str) -> list[Object]:
 
 
 def group_of(pod: Object) -> str | None:
-    group: Object = pod["spec"].get("schedulingGroup") or {}
-    return group.get("podGroupName")
+    """The group that the pod is in, by its field or by its annotation: each API profile has one of the two."""
+    metadata = pod["metadata"]
+    named = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
+    noted = metadata.get("annotations", {}).get(POD_GROUP_ANNOTATION)
+    assert not (named and noted), "one of the two says it all"
+    assert metadata.get("labels", {}).get(GROUPED_LABEL) == ("true" if noted else None), "annotation and label together"
+    found: str | None = named or noted
+    return found
 
 
 def is_bound(pod: Object) -> bool:

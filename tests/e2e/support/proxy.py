@@ -34,6 +34,8 @@ class Trap:
     then: Callable[[], None]
     after: bool
     count: int = 1
+    goes_on: bool = False
+    """Time goes on afterwards: the write is made, or its answer is given. Else whoever waits for it waits for ever."""
     sprung: threading.Event = field(default_factory=threading.Event)
     _taken: int = 0
     _held: int = 0
@@ -53,6 +55,19 @@ class Trap:
     def spring(self) -> None:
         self.then()
         self.sprung.set()
+
+
+def is_write_for(names: set[str], plural: str, reason: str | None = None) -> Callable[[str, Object], bool]:
+    """Creates of this kind for these Jobs, and for no other."""
+
+    def matches(kind: str, body: Object) -> bool:
+        if kind != plural:
+            return False
+        if kind == "events":
+            return bool(body["reason"] == reason and body["involvedObject"]["name"] in names)
+        return any(owner["name"] in names for owner in body["metadata"].get("ownerReferences", []))
+
+    return matches
 
 
 class Proxy:
@@ -112,14 +127,15 @@ class Proxy:
     async def _pass_on(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
         trap = self._take_trap(request, body)
-        if trap is not None and not trap.after:
-            return await self._hold(trap)
+        if trap is not None and not trap.after and not await self._spring(trap):
+            return await self._wait_for_ever()
         url = URL(self._server + request.raw_path, encoded=True)
         headers = _passed_on(request.headers)
         async with self._session.request(request.method, url, data=body or None, headers=headers) as answer:
-            if trap is not None:
+            if trap is not None and trap.after:
                 assert answer.status < 300, f"the API server did not take the write: {await answer.text()}"
-                return await self._hold(trap)
+                if not await self._spring(trap):
+                    return await self._wait_for_ever()
             response = web.StreamResponse(status=answer.status, headers=_passed_on(answer.headers))
             with contextlib.suppress(ConnectionError):  # whoever asked may be gone
                 await response.prepare(request)
@@ -135,10 +151,14 @@ class Proxy:
         plural = request.path.rpartition("/")[2]
         return self._trap if self._trap.take(plural, json.loads(body)) else None
 
-    async def _hold(self, trap: Trap) -> web.StreamResponse:
-        """Never an answer: what the trap does ends whoever waits for one."""
+    async def _spring(self, trap: Trap) -> bool:
+        """Does the write go on?"""
         if trap.holds_all():
             await asyncio.to_thread(trap.spring)
+        return trap.goes_on
+
+    async def _wait_for_ever(self) -> web.StreamResponse:
+        """Never an answer: what the trap does ends whoever waits for one."""
         await self._ended.wait()
         return web.Response(status=502, text="the one who asked should be gone")
 

@@ -8,24 +8,26 @@ from tests.e2e.support.api import Api, Object
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.waiting import eventually
 
-ROLE = "muster"
+ROLES = ("muster", "muster-crd")
 
 
 @contextmanager
 def without_right(cluster: Cluster, verb: str, resource: str) -> Iterator[Callable[[], None]]:
     """Inside the block Muster may not do that, and the API server knows it. Calling the value gives it back early."""
-    api, muster = cluster.api, Api(cluster.muster_kubeconfig())
-    role = api.get("clusterroles", ROLE)
-    kept = [rule for rule in _single(role["rules"]) if (rule["verbs"], rule["resources"]) != ([verb], [resource])]
-    assert len(kept) < len(_single(role["rules"])), f"nothing grants {verb} {resource}"
-    api.patch("clusterroles", ROLE, {"rules": kept})
+    api, muster, group = cluster.api, Api(cluster.muster_kubeconfig()), _group(cluster, resource)
+    granted = {role: api.get("clusterroles", role)["rules"] for role in ROLES}
+    kept = {role: [r for r in _single(rules) if not _is(r, verb, resource)] for role, rules in granted.items()}
+    assert any(len(kept[role]) < len(_single(granted[role])) for role in ROLES), f"nothing grants {verb} {resource}"
+    for role in ROLES:
+        api.patch("clusterroles", role, {"rules": kept[role]})
 
     def restore() -> None:
-        api.patch("clusterroles", ROLE, {"rules": role["rules"]})
-        eventually(lambda: _may(muster, verb, resource), f"Muster may {verb} {resource} again")
+        for role in ROLES:
+            api.patch("clusterroles", role, {"rules": granted[role]})
+        eventually(lambda: _may(muster, verb, resource, group), f"Muster may {verb} {resource} again")
 
     try:
-        eventually(lambda: not _may(muster, verb, resource), f"Muster may no longer {verb} {resource}")
+        eventually(lambda: not _may(muster, verb, resource, group), f"Muster may no longer {verb} {resource}")
         yield restore
     finally:
         restore()
@@ -40,9 +42,16 @@ def _single(rules: list[Object]) -> list[Object]:
     ]
 
 
-def _may(account: Api, verb: str, resource: str) -> bool:
-    groups = {"pods": "", "events": "", "jobs": "batch"}
-    asked = {"verb": verb, "resource": resource, "group": groups.get(resource, "scheduling.k8s.io")}
+def _is(rule: Object, verb: str, resource: str) -> bool:
+    return (rule["verbs"], rule["resources"]) == ([verb], [resource])
+
+
+def _group(cluster: Cluster, resource: str) -> str:
+    return {"pods": "", "events": "", "jobs": "batch"}.get(resource, cluster.scheduling_group)
+
+
+def _may(account: Api, verb: str, resource: str, group: str) -> bool:
+    asked = {"verb": verb, "resource": resource, "group": group}
     review = {"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1"}
     answer = account.create("selfsubjectaccessreviews", {**review, "spec": {"resourceAttributes": asked}})
     return bool(answer["status"]["allowed"])

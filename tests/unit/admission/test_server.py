@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 import orjson
 import pytest
@@ -32,6 +32,14 @@ class Unsteady(FakeClient):
 
     error: Exception | None = None
     hangs = False
+    after_the_next_create: Callable[[], object] | None = None
+
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        made = await super().create(resource, namespace, body)
+        if self.after_the_next_create is not None:
+            self.after_the_next_create()
+            self.after_the_next_create = None
+        return made
 
     async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
         if self.hangs:
@@ -146,6 +154,21 @@ async def test_the_answer_comes_before_the_caller_gives_up(http: Http, client: U
     assert asyncio.get_running_loop().time() - started < 0.5
     assert response["allowed"] is False
     assert "within 0.2 s" in response["status"]["message"]
+
+
+@pytest.mark.parametrize("successor", [None, a_gang("train").uid("next")], ids=["gone", "made again"])
+async def test_the_pod_of_a_job_that_went_meanwhile_is_refused(
+    http: Http, client: Unsteady, cluster: FakeCluster, successor: JobBuilder | None
+) -> None:
+    def replace_job() -> None:
+        cluster.remove("jobs", "default", "train", "user", force=True)
+        if successor is not None:
+            cluster.apply(successor)
+
+    client.after_the_next_create = replace_job
+    response = await asked(http, "/pod-gate", a_review(pod_of()))
+    assert (response["allowed"], patch_of(response)) == (False, None)
+    assert "JobGone" in response["status"]["message"]
 
 
 async def test_a_bug_of_ours_holds_a_job_up_for_a_while_and_not_for_ever(http: Http, client: Unsteady) -> None:

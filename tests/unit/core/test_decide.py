@@ -26,6 +26,7 @@ TWO_TEMPLATES = (
     {"name": "driver", "schedulingPolicy": {"basic": {}}},
     {"name": "workers", "schedulingPolicy": {"gang": {"minCount": 4}}},
 )
+ODD = a_workload("odd-name").describing(JOB).controlled_by(JOB)
 LEFTOVER = a_workload("leftover").describing(JOB).controlled_by(EARLIER)
 SUSPENDED_BEFORE = (
     a_gang("test-job").uid("test-job-uid").with_status(conditions=[{"type": "Suspended", "status": "True"}])
@@ -74,7 +75,13 @@ def created(decision: Decision) -> str:
             saw(workloads=[MINE]),
             Reason.POD_GROUP_MISSING,
             f"PodGroup {pod_group_name('mine', 'workers')}",
-            id="J36-37, J36-38 differs: a user's own Workload gets its PodGroup",
+            id="J36-38 differs: a user's own Workload gets its PodGroup",
+        ),
+        pytest.param(
+            saw(workloads=[ODD]),
+            Reason.POD_GROUP_MISSING,
+            f"PodGroup {pod_group_name('odd-name', 'workers')}",
+            id="J36-37 a Workload that the Job controls, under another name, gets its PodGroup",
         ),
         pytest.param(
             saw(workloads=[LEFTOVER]),
@@ -119,9 +126,17 @@ def test_what_is_written_next(seen: Observed, reason: Reason, creates: str) -> N
             saw(workloads=[our_workload(), MINE]), Reason.AMBIGUOUS_WORKLOADS, id="J36-39 two Workloads claim the Job"
         ),
         pytest.param(
+            saw(workloads=[our_workload(), ODD]), Reason.AMBIGUOUS_WORKLOADS, id="J36-39 the Job controls both"
+        ),
+        pytest.param(
             saw(workloads=[MINE], groups=[MY_GROUP, a_pod_group("other").made_from(MINE)]),
             Reason.AMBIGUOUS_POD_GROUPS,
             id="J36-41 two PodGroups",
+        ),
+        pytest.param(
+            saw(workloads=[ODD], groups=[a_pod_group(name).made_from(ODD).controlled_by(JOB) for name in ("a", "b")]),
+            Reason.AMBIGUOUS_POD_GROUPS,
+            id="J36-41 the Job controls both",
         ),
         pytest.param(
             saw(workloads=[a_workload().describing(JOB).templates(*TWO_TEMPLATES)]),
@@ -200,6 +215,12 @@ def test_where_a_pod_has_to_wait(seen: Observed, reason: Reason) -> None:
             "my-group",
             Reason.GANG_FORMED,
             id="J36-38 and J36-40 differ: a user's own pair is used",
+        ),
+        pytest.param(
+            saw(workloads=[ODD], groups=[a_pod_group("my-group").made_from(ODD)]),
+            "my-group",
+            Reason.GANG_FORMED,
+            id="J36-40 differs: also a user's own PodGroup of a Workload that the Job controls",
         ),
         pytest.param(
             saw(SUSPENDED, workloads=[our_workload()], groups=[our_group()]),

@@ -27,10 +27,11 @@ class SlowClient(FakeClient):
         super().__init__(cluster)
         self.go = asyncio.Event()
         self.error: KubeError | None = None
+        self.fails_on: frozenset[str] = frozenset({"workloads", "podgroups"})
 
     async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
         await self.go.wait()
-        if self.error is not None and resource.plural != "events":
+        if self.error is not None and resource.plural in self.fails_on:
             raise self.error
         return await super().create(resource, namespace, body)
 
@@ -87,6 +88,28 @@ async def test_a_failure_reaches_every_caller_and_is_not_remembered(cluster: Fak
     assert [type(result) for result in results] == [ServerFault, ServerFault]
     slow.error = None
     assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN
+
+
+@pytest.mark.parametrize(
+    ("fails", "left"),
+    [
+        pytest.param("workloads", [0, 0], id="J36-43 the Workload cannot be created"),
+        pytest.param("podgroups", [1, 0], id="J36-44 the PodGroup cannot be created"),
+    ],
+)
+async def test_the_error_of_a_creation_reaches_who_asked(
+    cluster: FakeCluster, slow: SlowClient, fails: str, left: list[int]
+) -> None:
+    """So the pod is refused and the Job is queued again; and what was made before the error is used after it."""
+    formation = build(slow).formation
+    slow.go.set()
+    slow.error, slow.fails_on = ServerFault("away"), frozenset({fails})
+    with pytest.raises(ServerFault, match="away"):
+        await formation.ensure(JOB.ref)
+    assert [len(cluster.find(kind)) for kind in ("workloads", "podgroups")] == left
+    slow.error = None
+    assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN
+    assert [len(cluster.find(kind)) for kind in ("workloads", "podgroups")] == [1, 1]
 
 
 async def test_a_preview_writes_nothing(cluster: FakeCluster) -> None:

@@ -166,6 +166,34 @@ async def test_a_group_that_is_gone_is_nothing_to_do() -> None:
     assert not kept.client.patches
 
 
+@pytest.mark.parametrize("trusted", [True, False], ids=["A36-57 by the cache", "A36-57 by a read"])
+async def test_pods_that_name_an_absent_group_are_no_error(trusted: bool) -> None:
+    kept = Kept(group(), a_pod("lost").naming_group("absent").phase("Succeeded"))
+    kept.observer.cache.trusted = trusted
+    await kept.keeper.keep(("default", "absent"))
+    assert (kept.client.patches, kept.client.gets) == ([], 0 if trusted else 1)
+
+
+ANOTHER = a_pod("other").naming_group("another").bound()
+
+
+@pytest.mark.parametrize(
+    ("members", "active"),
+    [
+        pytest.param([], False, id="A36-59 none"),
+        pytest.param(pods(1), True, id="A36-59 an active one"),
+        pytest.param(pods(2, "Failed"), False, id="A36-59 only those that ended"),
+        pytest.param([*pods(1), a_pod("done").naming_group("g").phase("Succeeded")], True, id="A36-59 some of both"),
+        pytest.param([ANOTHER], False, id="A36-59 an active one of another group"),
+        pytest.param([a_pod("none").bound()], False, id="A36-59 an active one of no group"),
+    ],
+)
+async def test_which_pods_keep_a_group_that_is_deleted(members: list[PodBuilder], active: bool) -> None:
+    kept = Kept(group().being_deleted().protected(), *members)
+    await kept.keeper.keep(PLACE)
+    assert kept.exists is active
+
+
 async def test_what_was_looked_at_is_what_is_changed() -> None:
     kept = Kept(group(), *pods(2))
     kept.cluster.update("podgroups", *PLACE, lambda raw: raw["metadata"].update(labels={"a": "b"}), "user")

@@ -27,11 +27,12 @@ from tests.e2e.support.objects import (
     unfinished_pods,
 )
 from tests.e2e.support.pairs import own_pair, pair_of
+from tests.e2e.support.profiles import Site
 from tests.e2e.support.waiting import always, eventually
 
 A_GOOD_WHILE_SECONDS = 10
 """How long the in-tree tests look for a pair that must not appear."""
-PRESET = {"schedulingGroup": {"podGroupName": "external-pod-group"}}
+EXTERNAL_GROUP = "external-pod-group"
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,6 @@ class Row:
     gang: bool = False
     group: str | None = None
     """The group that the pods name, where the user chose it."""
-    pod: Object = field(default_factory=dict)
     spec: dict[str, Any] = field(default_factory=dict)
 
 
@@ -50,7 +50,7 @@ def indexed(parallelism: int | None, completions: int) -> dict[str, Any]:
 
 
 def preset(pods: int) -> Row:
-    return Row(pods, group="external-pod-group", pod=PRESET, spec=indexed(pods, pods))
+    return Row(pods, group=EXTERNAL_GROUP, spec=indexed(pods, pods))
 
 
 ROWS = {
@@ -88,13 +88,10 @@ def shared(api: Api, muster: Muster) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def outcomes(api: Api, shared: str) -> dict[str, Outcome]:
+def outcomes(site: Site, api: Api, shared: str) -> dict[str, Outcome]:
     """All rows' Jobs at once, looked at after a good while."""
     with Recording(api, "workloads", shared) as workloads, Recording(api, "podgroups", shared) as groups:
-        made = {
-            row: api.create("jobs", job(_name(row), pod=ROWS[row].pod, **ROWS[row].spec), shared)["metadata"]["uid"]
-            for row in ROWS
-        }
+        made = {row: api.create("jobs", _job(site, row), shared)["metadata"]["uid"] for row in ROWS}
         began = time.monotonic()
         for row, wanted in ROWS.items():
             eventually(partial(_has_pods, api, shared, _name(row), wanted.pods), f"{row}: its pods")
@@ -214,6 +211,13 @@ def assert_wired(made: Object, workload: Object, group: Object, size: int) -> No
     reference = {"workloadName": workload["metadata"]["name"], "podGroupTemplateName": template["name"]}
     assert group["spec"]["podGroupTemplateRef"] == {"workload": reference}
     assert group["spec"]["schedulingPolicy"] == template["schedulingPolicy"]
+
+
+def _job(site: Site, row: str) -> Object:
+    wanted = ROWS[row]
+    if wanted.group:
+        return site.preset_job(_name(row), wanted.group, wanted.pods)
+    return job(_name(row), **wanted.spec)
 
 
 def _outcome(api: Api, namespace: str, name: str, uid: str, workloads: Recording, groups: Recording) -> Outcome:

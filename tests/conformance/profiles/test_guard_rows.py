@@ -1,71 +1,38 @@
 """The parallelism guard: J36-60..65, A36-01..09, and what Muster promises beyond them.
 
-Every test runs on two clusters. On the first the built-in JobValidation plugin is on, and whoever answers first
-refuses. On the second it is disabled, so the refusal is Muster's own. Where a row turns the feature gates off, that
+Besides the profiles there is one more cluster: the built-in API with the JobValidation plugin disabled, so that the
+refusal is Muster's own. With the plugin, whoever answers first refuses. Where a row turns the feature gates off, that
 means for Muster: it is not running.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import pytest
 
-from tests.e2e.conftest import own_namespace
-from tests.e2e.support.api import APPLY, MERGE, STRATEGIC, Api, ApiError, Object
-from tests.e2e.support.clusters import Cluster, start_cluster
-from tests.e2e.support.muster import Muster
+from tests.e2e.support.api import APPLY, MERGE, STRATEGIC, ApiError, Object
 from tests.e2e.support.objects import all_pods, gang_job, group_of, is_bound, job, pods_of, unfinished_pods
 from tests.e2e.support.pairs import BASIC, own_pair, owned_by, pair_of, pod_group, workload
+from tests.e2e.support.profiles import PROFILES, WITHOUT_JOB_VALIDATION, Site
 from tests.e2e.support.rights import without_right
 from tests.e2e.support.waiting import eventually
 
-BOTH = "with the built-in plugin"
-ALONE = "without the built-in plugin"
+GUARDED = (*PROFILES, WITHOUT_JOB_VALIDATION)
+pytestmark = pytest.mark.parametrize("site", GUARDED, ids=[profile.name for profile in GUARDED], indirect=True)
 
 
-@dataclass(frozen=True)
-class Site:
-    cluster: Cluster
-    api: Api
-    muster: Muster
-    alone: bool
-    """Nobody but Muster guards."""
-
-    def refuses(self, namespace: str, name: str, body: Object, how: str = MERGE, **params: str) -> str:
-        before = self.api.get("jobs", name, namespace)["spec"]
-        with pytest.raises(ApiError) as refusal:
-            self.api.patch("jobs", name, body, namespace, how=how, **params)
-        message = refusal.value.message
-        assert refusal.value.status == 403, message
-        assert "cannot change parallelism" in message
-        assert not self.alone or "muster:" in message
-        assert self.api.get("jobs", name, namespace)["spec"] == before
-        return message
-
-    def allows(self, namespace: str, name: str, **spec: int) -> None:
-        changed = self.api.patch("jobs", name, {"spec": spec}, namespace)["spec"]
-        assert {field: changed[field] for field in spec} == spec
+def refuses(site: Site, namespace: str, name: str, body: Object, how: str = MERGE, **params: str) -> str:
+    before = site.api.get("jobs", name, namespace)["spec"]
+    with pytest.raises(ApiError) as refusal:
+        site.api.patch("jobs", name, body, namespace, how=how, **params)
+    message = refusal.value.message
+    assert refusal.value.status == 403, message
+    assert "cannot change parallelism" in message
+    assert site.profile.built_in_guard or "muster:" in message
+    assert site.api.get("jobs", name, namespace)["spec"] == before
+    return message
 
 
-@pytest.fixture(scope="module", params=[BOTH, ALONE])
-def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    if request.param == BOTH:
-        native: Cluster = request.getfixturevalue("local")
-        yield Site(native, native.api, request.getfixturevalue("muster"), alone=False)
-        return
-    cluster = start_cluster("guard", "--apiserver-flag=--disable-admission-plugins=JobValidation")
-    log = tmp_path_factory.mktemp("guard") / "muster.log"
-    try:
-        with Muster(cluster.muster_kubeconfig(), cluster.api, log) as muster:
-            yield Site(cluster, cluster.api, muster, alone=True)
-        assert "Traceback" not in log.read_text()
-    finally:
-        cluster.down()
-
-
-@pytest.fixture
-def place(site: Site) -> Iterator[str]:
-    yield from own_namespace(site.api)
+def allows(site: Site, namespace: str, name: str, **spec: int) -> None:
+    changed = site.api.patch("jobs", name, {"spec": spec}, namespace)["spec"]
+    assert {field: changed[field] for field in spec} == spec
 
 
 @pytest.fixture
@@ -77,34 +44,34 @@ def gang(site: Site, place: str) -> Object:
 
 
 def test_j36_60_the_parallelism_of_a_gang_cannot_go_down(site: Site, place: str, gang: Object) -> None:
-    site.refuses(place, "gang", {"spec": {"parallelism": 2}})
+    refuses(site, place, "gang", {"spec": {"parallelism": 2}})
 
 
 def test_j36_61_it_is_refused_as_soon_as_the_pod_group_exists(site: Site, place: str) -> None:
     made = site.api.create("jobs", gang_job("fresh"), place)
     eventually(lambda: pair_of(site.api, place, made)[1], "the PodGroup exists", every=0.01)
-    site.refuses(place, "fresh", {"spec": {"parallelism": 2}})
+    refuses(site, place, "fresh", {"spec": {"parallelism": 2}})
 
 
 def test_j36_62_a_job_that_is_not_indexed_scales(site: Site, place: str) -> None:
     site.api.create("jobs", job("queue", parallelism=3, completions=9), place)
-    site.allows(place, "queue", parallelism=2)
-    site.allows(place, "queue", parallelism=5)
+    allows(site, place, "queue", parallelism=2)
+    allows(site, place, "queue", parallelism=5)
 
 
 def test_j36_63_an_indexed_job_of_one_scales(site: Site, place: str) -> None:
     """Also to a shape that qualifies: its pod runs plain already, and stays so."""
     site.api.create("jobs", job("one", parallelism=1, completions=1, completionMode="Indexed"), place)
     eventually(lambda: pods_of(site.api, place, "one"), "its pod")
-    site.allows(place, "one", parallelism=2)
-    site.allows(place, "one", parallelism=2, completions=2)
+    allows(site, place, "one", parallelism=2)
+    allows(site, place, "one", parallelism=2, completions=2)
 
 
 def test_j36_64_with_the_gates_off_a_gang_shaped_job_scales(site: Site, place: str) -> None:
     """Off means: Muster is not running, so there is no PodGroup and nobody who would make one."""
     with site.muster.away():
         site.api.create("jobs", gang_job("free"), place)
-        site.allows(place, "free", parallelism=2)
+        allows(site, place, "free", parallelism=2)
 
 
 def test_j36_65_without_a_pod_group_a_job_that_runs_plain_scales(site: Site, place: str) -> None:
@@ -113,26 +80,26 @@ def test_j36_65_without_a_pod_group_a_job_that_runs_plain_scales(site: Site, pla
     with site.muster.away():
         site.api.create("jobs", gang_job("plain"), place)
         eventually(lambda: all_pods(site.api, place, "plain", 4), "four pods")
-    site.allows(place, "plain", parallelism=2)
-    site.allows(place, "plain", parallelism=6, completions=6)
+    allows(site, place, "plain", parallelism=2)
+    allows(site, place, "plain", parallelism=6, completions=6)
     eventually(lambda: len(unfinished_pods(site.api, place, "plain")) == 6, "six pods")
     assert {group_of(pod) for pod in pods_of(site.api, place, "plain")} == {None}
     assert site.api.list("podgroups", place) == []
 
 
 def test_a36_01_with_the_gates_off_a_preset_gang_does_not_matter(site: Site, place: str) -> None:
-    if not site.alone:
+    if site.profile.built_in_guard:
         pytest.skip("here the built-in plugin is on, and its gate cannot be off while the API is served")
     preset(site, place, pod_group("mine"))
     with site.muster.away():
-        site.allows(place, "preset", parallelism=2)
+        allows(site, place, "preset", parallelism=2)
 
 
 def test_a36_02_without_any_pod_group_other_jobs_scale(site: Site, place: str) -> None:
     """The row's Job would be refused here if it qualifies and its gang is on its way: see the test of a gang that is
     still forming. One that does not qualify is not Muster's business."""
     site.api.create("jobs", job("wide", parallelism=4, completions=8, completionMode="Indexed"), place)
-    site.allows(place, "wide", parallelism=2)
+    allows(site, place, "wide", parallelism=2)
 
 
 def test_a36_03_what_leaves_parallelism_alone_is_allowed(site: Site, place: str, gang: Object) -> None:
@@ -142,17 +109,17 @@ def test_a36_03_what_leaves_parallelism_alone_is_allowed(site: Site, place: str,
 
 def test_a36_04_a_preset_gang_locks_the_job(site: Site, place: str) -> None:
     preset(site, place, pod_group("mine"))
-    assert "mine" in site.refuses(place, "preset", {"spec": {"parallelism": 2}})
+    assert "mine" in refuses(site, place, "preset", {"spec": {"parallelism": 2}})
 
 
 def test_a36_05_a_preset_basic_group_does_not(site: Site, place: str) -> None:
     preset(site, place, pod_group("mine", policy=BASIC))
-    site.allows(place, "preset", parallelism=2)
+    allows(site, place, "preset", parallelism=2)
 
 
 def test_a36_06_a_preset_group_that_does_not_exist_does_not(site: Site, place: str) -> None:
     preset(site, place, None)
-    site.allows(place, "preset", parallelism=2)
+    allows(site, place, "preset", parallelism=2)
 
 
 def test_a36_07_a_gang_that_the_job_controls_locks_it(site: Site, place: str) -> None:
@@ -160,7 +127,7 @@ def test_a36_07_a_gang_that_the_job_controls_locks_it(site: Site, place: str) ->
     made = site.api.create("jobs", gang_job("given", suspend=True), place)
     _, group = own_pair(site.api, place, made)
     eventually(lambda: pair_of(site.api, place, made)[1], "the PodGroup is there")
-    message = site.refuses(place, "given", {"spec": {"parallelism": 2}})
+    message = refuses(site, place, "given", {"spec": {"parallelism": 2}})
     assert group["metadata"]["name"] in message
 
 
@@ -169,7 +136,7 @@ def test_a36_07_also_a_gang_without_any_workload(site: Site, place: str) -> None
     made = site.api.create("jobs", job("alone", parallelism=2, completions=4, completionMode="Indexed"), place)
     site.api.create("podgroups", owned_by(pod_group("alone-g"), made), place)
     eventually(lambda: pair_of(site.api, place, made)[1], "the PodGroup is there")
-    assert "alone-g" in site.refuses(place, "alone", {"spec": {"parallelism": 3}})
+    assert "alone-g" in refuses(site, place, "alone", {"spec": {"parallelism": 3}})
 
 
 def test_a36_08_a_basic_group_that_the_job_controls_does_not(site: Site, place: str) -> None:
@@ -177,7 +144,7 @@ def test_a36_08_a_basic_group_that_the_job_controls_does_not(site: Site, place: 
     own_pair(site.api, place, made, BASIC)
     site.api.patch("jobs", "loose", {"spec": {"suspend": False}}, place)
     eventually(lambda: all_pods(site.api, place, "loose", 4), "four pods")
-    site.allows(place, "loose", parallelism=2)
+    allows(site, place, "loose", parallelism=2)
 
 
 def test_a36_09_another_jobs_gang_does_not_matter(site: Site, place: str, gang: Object) -> None:
@@ -186,7 +153,7 @@ def test_a36_09_another_jobs_gang_does_not_matter(site: Site, place: str, gang: 
     site.api.create("jobs", job("other", parallelism=2, completions=4, completionMode="Indexed"), place)
     site.api.create("workloads", owned_by(workload("claim", "other"), gang), place)
     site.api.create("podgroups", owned_by(pod_group("claim", "claim"), gang), place)
-    site.allows(place, "other", parallelism=3)
+    allows(site, place, "other", parallelism=3)
 
 
 CHANGES: dict[str, tuple[Object, str]] = {
@@ -205,12 +172,12 @@ CHANGES: dict[str, tuple[Object, str]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_no_change_of_a_gangs_parallelism_passes(site: Site, place: str, gang: Object, change: str) -> None:
     spec, how = CHANGES[change]
-    site.refuses(place, "gang", {"spec": spec}, how)
+    refuses(site, place, "gang", {"spec": spec}, how)
 
 
 def test_server_side_apply_does_not_pass_either(site: Site, place: str, gang: Object) -> None:
     body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "gang"}, "spec": {"parallelism": 2}}
-    site.refuses(place, "gang", body, APPLY, fieldManager="somebody", force="true")
+    refuses(site, place, "gang", body, APPLY, fieldManager="somebody", force="true")
 
 
 def test_a_full_replacement_does_not_pass_either(site: Site, place: str, gang: Object) -> None:
@@ -224,22 +191,22 @@ def test_a_full_replacement_does_not_pass_either(site: Site, place: str, gang: O
 def test_a_gang_that_ran_and_sleeps_stays_locked(site: Site, place: str, gang: Object) -> None:
     site.api.patch("jobs", "gang", {"spec": {"suspend": True}}, place)
     eventually(lambda: not unfinished_pods(site.api, place, "gang"), "its pods are gone")
-    site.refuses(place, "gang", {"spec": {"parallelism": 2}})
-    site.refuses(place, "gang", {"spec": {"parallelism": 2, "completions": 2}})
-    site.refuses(place, "gang", {"spec": {"parallelism": 2, "completions": 2, "suspend": False}})
+    refuses(site, place, "gang", {"spec": {"parallelism": 2}})
+    refuses(site, place, "gang", {"spec": {"parallelism": 2, "completions": 2}})
+    refuses(site, place, "gang", {"spec": {"parallelism": 2, "completions": 2, "suspend": False}})
 
 
 def test_a_job_that_never_started_may_change_its_size_and_gets_a_gang_of_it(site: Site, place: str) -> None:
     made = site.api.create("jobs", gang_job("kueue", suspend=True), place)
-    site.allows(place, "kueue", parallelism=3, completions=3)
-    site.allows(place, "kueue", parallelism=2)
-    site.allows(place, "kueue", parallelism=5, completions=5)
+    allows(site, place, "kueue", parallelism=3, completions=3)
+    allows(site, place, "kueue", parallelism=2)
+    allows(site, place, "kueue", parallelism=5, completions=5)
     site.api.patch("jobs", "kueue", {"spec": {"suspend": False}}, place)
     pods = eventually(lambda: all_pods(site.api, place, "kueue", 5, is_bound), "five pods are bound")
     _, (group,) = pair_of(site.api, place, made)
     assert group["spec"]["schedulingPolicy"] == {"gang": {"minCount": 5}}
     assert {group_of(pod) for pod in pods} == {group["metadata"]["name"]}
-    site.refuses(place, "kueue", {"spec": {"parallelism": 4}})
+    refuses(site, place, "kueue", {"spec": {"parallelism": 4}})
 
 
 def test_a_gang_that_is_still_forming_is_refused(site: Site, place: str) -> None:
@@ -248,7 +215,7 @@ def test_a_gang_that_is_still_forming_is_refused(site: Site, place: str) -> None
     with without_right(site.cluster, "create", "podgroups"):
         made = site.api.create("jobs", gang_job("forming"), place)
         eventually(lambda: pair_of(site.api, place, made)[0], "the Workload exists")
-        message = site.refuses(place, "forming", {"spec": {"parallelism": 2}})
+        message = refuses(site, place, "forming", {"spec": {"parallelism": 2}})
         assert "muster:" in message
         assert "being formed" in message
         assert (pair_of(site.api, place, made)[1], pods_of(site.api, place, "forming")) == ([], [])
@@ -259,6 +226,5 @@ def preset(site: Site, place: str, group: Object | None) -> None:
     """A Job called "preset" whose template names the group "mine"."""
     if group is not None:
         site.api.create("podgroups", group, place)
-    named = {"schedulingGroup": {"podGroupName": "mine"}}
-    site.api.create("jobs", gang_job("preset", pod=named), place)
+    site.api.create("jobs", site.preset_job("preset", "mine"), place)
     eventually(lambda: all_pods(site.api, place, "preset", 4), "four pods")

@@ -1,17 +1,22 @@
-"""Rules that concern one kind of Job each, on the built-in API: sizes, names, ends, a second controller beside us."""
-
-import time
-from collections.abc import Iterator
-from pathlib import Path
+"""A Job becomes a gang in the same way whatever API the server has: order, names, sizes, priority, pauses, ends."""
 
 import pytest
 
-from tests.e2e.conftest import own_namespace
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.clusters import Cluster, start_cluster
+from tests.conformance.profiles.test_job_rows import assert_wired
+from tests.e2e.support.api import Api, Object, Recording
 from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import all_pods, controlled_by, gang_job, group_of, is_bound, is_running, pods_of
+from tests.e2e.support.objects import (
+    all_pods,
+    controlled_by,
+    events_on,
+    gang_job,
+    group_of,
+    is_bound,
+    is_running,
+    pods_of,
+)
 from tests.e2e.support.pairs import assert_one_pair, pair_of, pod_group
+from tests.e2e.support.profiles import Site
 from tests.e2e.support.waiting import always, eventually
 
 KINDS = ("jobs", "workloads", "podgroups", "pods")
@@ -21,6 +26,24 @@ def settled(api: Api, namespace: str, job: Object, size: int) -> None:
     name = job["metadata"]["name"]
     eventually(lambda: all_pods(api, namespace, name, size, is_bound), f"the {size} pods of {name} are bound", 90)
     assert_one_pair(api, namespace, job, size)
+
+
+def test_a_gang_gets_its_workload_then_its_pod_group_then_its_pods(site: Site, place: str) -> None:
+    with (
+        Recording(site.api, "workloads", place) as workloads,
+        Recording(site.api, "podgroups", place) as groups,
+        Recording(site.api, "pods", place) as pods,
+    ):
+        made = site.api.create("jobs", gang_job("train"), place)
+        settled(site.api, place, made, 4)
+        eventually(lambda: [len(r.created()) for r in (workloads, groups, pods)] == [1, 1, 4], "the streams show all")
+    (workload,), (group,) = pair_of(site.api, place, made)
+    assert max(workloads.created().values()) < min(groups.created().values())
+    assert max(groups.created().values()) < min(pods.created().values())
+    assert [site.group_of(pod) for pod in pods.seen()] == [group["metadata"]["name"]] * 4
+    assert_wired(made, workload, group, 4)
+    assert [o["apiVersion"] for o in group["metadata"]["ownerReferences"]] == ["batch/v1", site.api.scheduling]
+    eventually(lambda: told(site.api, place, "train") == ["PodGroupCreated", "WorkloadCreated"], "both events, once")
 
 
 @pytest.mark.parametrize("length", [1, 2, 57, 61])
@@ -39,7 +62,9 @@ def test_a_gang_of_more_pods_than_one_sync_creates(api: Api, muster: Muster, nam
     settled(api, namespace, api.create("jobs", gang_job("large", 520, cpu="1m"), namespace), 520)
 
 
-def test_the_priority_of_the_pods_is_that_of_the_group(api: Api, muster: Muster, namespace: str) -> None:
+def test_the_priority_of_the_pods_is_that_of_the_group(site: Site, api: Api, muster: Muster, namespace: str) -> None:
+    if not site.profile.has_priority_classes:
+        pytest.skip("a server that does not own scheduling.k8s.io has no PriorityClass")
     api.create("priorityclasses", {"metadata": {"name": "urgent-by-test"}, "value": 1000})
     try:
         made = api.create("jobs", gang_job("urgent", pod={"priorityClassName": "urgent-by-test"}), namespace)
@@ -51,8 +76,9 @@ def test_the_priority_of_the_pods_is_that_of_the_group(api: Api, muster: Muster,
 
 
 def test_a_finished_job_takes_everything_along_when_its_time_to_live_is_over(
-    api: Api, muster: Muster, namespace: str
+    site: Site, api: Api, muster: Muster, namespace: str
 ) -> None:
+    site.wait_for_the_garbage_collector()
     api.create("jobs", gang_job("short", run_seconds=1, ttlSecondsAfterFinished=0), namespace)
     eventually(lambda: api.list("podgroups", namespace), "the gang was formed")
     eventually(lambda: not any(api.list(kind, namespace) for kind in KINDS), "nothing is left", 60, every=0.5)
@@ -71,9 +97,12 @@ def test_a_gang_that_is_suspended_in_mid_run_resumes_in_its_group(api: Api, must
     ]
 
 
-def test_a_pod_of_a_group_that_does_not_exist_waits_for_it(api: Api, muster: Muster, namespace: str) -> None:
-    spec = {"containers": [{"name": "c", "image": "c"}], "schedulingGroup": {"podGroupName": "later"}}
-    api.create("pods", {"metadata": {"name": "early"}, "spec": spec}, namespace)
+def test_a_pod_of_a_group_that_does_not_exist_waits_for_it(
+    site: Site, api: Api, muster: Muster, namespace: str
+) -> None:
+    if not site.profile.native:
+        pytest.skip("a scheduler that knows nothing of PodGroups holds no pod back")
+    api.create("pods", site.member("early", "later"), namespace)
     always(lambda: not is_bound(api.get("pods", "early", namespace)), "the pod waits", 3)
     api.create("podgroups", pod_group("later", policy={"basic": {}}), namespace)
     eventually(lambda: is_running(api.get("pods", "early", namespace)), "the pod runs")
@@ -91,20 +120,7 @@ def test_a_job_that_is_made_again_gets_a_pair_of_its_own(api: Api, muster: Muste
         eventually(lambda: not pods_of(api, namespace, "again"), "the pods are gone")
 
 
-@pytest.fixture(scope="module")
-def doubled() -> Iterator[Cluster]:
-    """The in-tree controller forms gangs here too."""
-    cluster = start_cluster("doubled", "--in-tree")
-    yield cluster
-    cluster.down()
-
-
-def test_beside_the_in_tree_controller_a_job_has_one_pair(doubled: Cluster, tmp_path: Path) -> None:
-    with Muster(doubled.muster_kubeconfig(), doubled.api, tmp_path / "muster.log"):
-        for place in own_namespace(doubled.api):
-            jobs = [doubled.api.create("jobs", gang_job(f"both-{n}", cpu="1m"), place) for n in range(20)]
-            for job in jobs:
-                settled(doubled.api, place, job, 4)
-            time.sleep(1)  # a second pair would be made by now
-            for job in jobs:
-                assert [len(kind) for kind in pair_of(doubled.api, place, job)] == [1, 1]
+def told(api: Api, namespace: str, name: str) -> list[str]:
+    """The reasons of Muster's events on the Job, as often as they were told."""
+    events = [e for e in events_on(api, namespace, name) if e["source"].get("component") == "muster"]
+    return sorted(event["reason"] for event in events for _ in range(event["count"]))

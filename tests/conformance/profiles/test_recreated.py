@@ -1,0 +1,68 @@
+"""A Job that is deleted and made again under its name, in the middle of each step of Muster's for it."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.support.api import Api, Object
+from tests.e2e.support.clusters import Cluster
+from tests.e2e.support.muster import Muster
+from tests.e2e.support.objects import controlled_by, gang_job, group_of, is_bound, pods_of
+from tests.e2e.support.pairs import pair_of
+from tests.e2e.support.profiles import Site
+from tests.e2e.support.proxy import Proxy, Trap, is_write_for
+from tests.e2e.support.waiting import eventually
+
+SIZE = 4
+WRITES = {"the Workload": "workloads", "the PodGroup": "podgroups"}
+"""Not the events: they are posted beside the work, when the pods are on their way already."""
+
+
+@pytest.fixture(scope="module")
+def proxy(site: Site, local: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """Muster talks to the API server through this, for as long as the tests here run."""
+    directory = tmp_path_factory.mktemp("recreated")
+    site.wait_for_the_garbage_collector()
+    with (
+        site.muster.away(),
+        Proxy(local.muster_kubeconfig(), directory) as proxy,
+        Muster(proxy.kubeconfig, local.api, directory / "muster.log"),
+    ):
+        yield proxy
+    assert "Traceback" not in Path(directory, "muster.log").read_text()
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("write", WRITES)
+def test_only_the_new_job_has_a_gang_when_the_old_one_went(
+    api: Api, proxy: Proxy, namespace: str, write: str, after: bool
+) -> None:
+    made: list[Object] = []
+    again = partial(make_again, api, namespace, made)
+    trap = proxy.set(Trap(is_write_for({"train"}, WRITES[write]), again, after, goes_on=True))
+    old = api.create("jobs", gang_job("train", SIZE), namespace)["metadata"]["uid"]
+    assert trap.sprung.wait(30), f"Muster did not come to write {write}"
+    (new,) = made
+    eventually(lambda: len(own_pods(api, namespace, new)) == SIZE, "the new Job's pods are bound", 90)
+    eventually(lambda: not left_of(api, namespace, old), "nothing of the old Job is left", 90)
+    (workload,), (group,) = pair_of(api, namespace, new)
+    assert [w["metadata"]["uid"] for w in api.list("workloads", namespace)] == [workload["metadata"]["uid"]]
+    assert [g["metadata"]["uid"] for g in api.list("podgroups", namespace)] == [group["metadata"]["uid"]]
+    assert {group_of(pod) for pod in own_pods(api, namespace, new)} == {group["metadata"]["name"]}
+
+
+def make_again(api: Api, namespace: str, made: list[Object]) -> None:
+    api.delete("jobs", "train", namespace)
+    eventually(lambda: api.find("jobs", "train", namespace) is None, "the Job is gone", every=0.01)
+    made.append(api.create("jobs", gang_job("train", SIZE), namespace))
+
+
+def own_pods(api: Api, namespace: str, job: Object) -> list[Object]:
+    return [pod for pod in controlled_by(pods_of(api, namespace, "train"), job["metadata"]["uid"]) if is_bound(pod)]
+
+
+def left_of(api: Api, namespace: str, uid: str) -> list[str]:
+    kinds = ("workloads", "podgroups", "pods")
+    return [thing["metadata"]["name"] for kind in kinds for thing in controlled_by(api.list(kind, namespace), uid)]

@@ -1,0 +1,101 @@
+"""A control plane that goes away, and one whose scheduler knows nothing of gangs: what runs, runs on."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import EXTERNAL, own_namespace
+from tests.e2e.support.api import Object
+from tests.e2e.support.clusters import Cluster, hack_cluster, start_cluster
+from tests.e2e.support.https import readyz
+from tests.e2e.support.muster import Muster
+from tests.e2e.support.nodes import own_nodes
+from tests.e2e.support.objects import all_pods, end_pod, gang_job, group_of, is_bound, is_complete, is_running, pods_of
+from tests.e2e.support.pairs import assert_one_pair, pair_of
+from tests.e2e.support.waiting import always, eventually
+
+GATES = (
+    "TopologyAwareWorkloadScheduling",
+    "WorkloadAwarePreemption",
+    "DRAWorkloadResourceClaims",
+    "GangScheduling",
+    "GenericWorkload",
+)
+OLD_SCHEDULER = f"--scheduler-flag=--feature-gates={','.join(f'{gate}=false' for gate in GATES)}"
+
+
+@dataclass(frozen=True)
+class Scene:
+    cluster: Cluster
+    muster: Muster
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    if EXTERNAL:
+        pytest.skip("starts a cluster of its own")
+    cluster = start_cluster("control-plane", "--nodes", "2")
+    log = tmp_path_factory.mktemp("control-plane") / "muster.log"
+    try:
+        with Muster(cluster.muster_kubeconfig(), cluster.api, log) as muster:
+            yield Scene(cluster, muster)
+        assert "Traceback" not in Path(log).read_text()
+    finally:
+        cluster.down()
+
+
+@pytest.fixture
+def place(scene: Scene) -> Iterator[str]:
+    yield from own_namespace(scene.cluster.api)
+
+
+def test_kubectl_shows_the_pair(scene: Scene, place: str) -> None:
+    api, ask = scene.cluster.api, partial(hack_cluster, "kubectl", "--name", scene.cluster.name)
+    made = api.create("jobs", gang_job("train"), place)
+    eventually(lambda: all_pods(api, place, "train", 4, is_running), "four pods run")
+    (workload,), (group,) = pair_of(api, place, made)
+    for kind, thing in (("workloads", workload), ("podgroups", group)):
+        assert [place, thing["metadata"]["name"]] in [line.split()[:2] for line in ask("get", kind, "-A").splitlines()]
+    told = eventually(lambda: _with_condition(ask("describe", "podgroup", "-n", place)), "the condition is told")
+    assert group["metadata"]["name"] in told
+
+
+def test_a_gang_runs_on_while_the_control_plane_is_away(scene: Scene, place: str) -> None:
+    """And the next one forms once it is back, without anybody's help."""
+    api = scene.cluster.api
+    made = api.create("jobs", gang_job("train"), place)
+    before = everything(eventually(lambda: all_pods(api, place, "train", 4, is_running), "four pods run"))
+    pair = everything([thing for part in pair_of(api, place, made) for thing in part])
+    scene.cluster.restart()
+    eventually(lambda: readyz(scene.muster) == (200, "ready"), "Muster is ready again", 60)
+    always(lambda: everything(all_pods(api, place, "train", 4, is_running)) == before, "the same pods run", 3)
+    assert everything([thing for part in pair_of(api, place, made) for thing in part]) == pair
+    for pod in pods_of(api, place, "train"):
+        end_pod(api, pod)
+    eventually(lambda: is_complete(api, place, "train"), "the Job completes")
+    again = api.create("jobs", gang_job("again"), place)
+    eventually(lambda: all_pods(api, place, "again", 4, is_bound), "the next gang starts", 90)
+    assert_one_pair(api, place, again, 4)
+
+
+def test_a_scheduler_that_knows_no_gangs_binds_one_pod_after_the_other(scene: Scene, place: str) -> None:
+    """Muster does its part all the same; that nothing holds the gang is the scheduler's."""
+    scene.cluster.restart(OLD_SCHEDULER)
+    eventually(lambda: readyz(scene.muster) == (200, "ready"), "Muster is ready again", 60)
+    api = scene.cluster.api
+    with own_nodes(api, place, count=1, cpu=2) as where:
+        made = api.create("jobs", gang_job("train", 3, cpu="1", pod=where), place)
+        eventually(lambda: len([pod for pod in pods_of(api, place, "train") if is_bound(pod)]) == 2, "two fit", 90)
+        (_,), (group,) = pair_of(api, place, made)
+        assert [group_of(pod) for pod in pods_of(api, place, "train")] == [group["metadata"]["name"]] * 3
+
+
+def _with_condition(told: str) -> str:
+    return told if "PodGroupScheduled" in told else ""
+
+
+def everything(things: list[Object]) -> set[str]:
+    return {thing["metadata"]["uid"] for thing in things}
