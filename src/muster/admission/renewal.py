@@ -4,7 +4,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from cryptography import x509
@@ -16,6 +16,7 @@ from muster.admission.door import Door
 from muster.admission.sources import Source
 from muster.kube.errors import KubeError
 from muster.runtime.health import CERTIFICATE, SERVING, TRUST, Health
+from muster.runtime.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +37,11 @@ class Renewal:
     """What is wrong with an answer of our own listener, if anything."""
     every_seconds: float
     clock: Callable[[], datetime]
+    metrics: Metrics = field(default_factory=Metrics)
     _trusted: ServingCertificate | None = None
     """The last one that the API server was seen to trust. It is not asked again and again."""
+    _trusted_since_last: ServingCertificate | None = None
+    """The one that was found trusted when it was last looked for."""
     _told: str = ""
 
     async def run(self) -> None:
@@ -83,6 +87,7 @@ class Renewal:
             except ssl.SSLError as error:
                 raise Unusable(f"the certificate cannot be served: {error}") from error
             until = offered.chain[0].not_valid_after_utc
+            self.metrics.certificate_expires.set(until.timestamp())
             logger.info("serving with a certificate that is valid until %s", f"{until:%Y-%m-%d %H:%M:%S} UTC")
         if trusted:
             self._trusted = offered
@@ -91,7 +96,12 @@ class Renewal:
         if self._trusted is not None and offered.authorities <= self._trusted.authorities:
             return True
         registered = await self.registered()
-        return registered is None or offered.authorities <= registered
+        if registered is None or not offered.authorities <= registered:
+            self._trusted_since_last = None
+            return registered is None
+        # Not every API server has heard of it yet. Whoever serves nothing has nothing to lose.
+        twice, self._trusted_since_last = self._trusted_since_last == offered, offered
+        return twice or self.door.certificate is None
 
     def _tell(self, trouble: str, served: ServingCertificate | None) -> None:
         if served is None:
