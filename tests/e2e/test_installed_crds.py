@@ -6,8 +6,8 @@ import pytest
 
 from tests.e2e.support.clusters import Cluster, start_cluster
 from tests.e2e.support.command import muster as command
+from tests.e2e.support.objects import POD_GROUP_ANNOTATION as ANNOTATION
 from tests.e2e.support.objects import all_pods, gang_job
-from tests.e2e.support.profiles import ANNOTATION
 from tests.e2e.support.replicas import Replicas
 from tests.e2e.support.waiting import eventually
 
