@@ -109,7 +109,7 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
     metrics = Metrics()
     server = AdmissionServer(health, metrics=metrics)
     async with HttpClient(credentials, metrics.count_call) as client, _listening(server, settings, role) as listening:
-        role.begin(client, listening, health)
+        role.begin(client, listening, health, metrics)
         recorder = Recorder(client, identity(), metrics)
         lead = _lead(role, client, settings, metrics)
         cluster = Cluster(client, credentials, settings, health, server, role.registration, recorder, lead)

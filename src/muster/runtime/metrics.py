@@ -59,6 +59,11 @@ class Metrics:
             ["verb", "resource", "code"],
             registry=self._registry,
         )
+        self.certificate_expires = Gauge(
+            "muster_certificate_expiry_timestamp_seconds",
+            "When the certificate that admission is served with ends; 0 where nobody looks after it",
+            registry=self._registry,
+        )
 
     def count_call(self, verb: str, resource: str, code: str) -> None:
         self.api_calls.labels(verb, resource, code).inc()
