@@ -56,6 +56,8 @@ def test_files_are_served_as_they_change(
     settings = {**QUICK, "certificates": {"mode": "files", "directory": str(mounted)}}
     with Replicas(local, tmp_path, settings=settings) as replicas:
         eventually(lambda: "ca.crt cannot be used: No such file" in replicas[0].readyz()[1], "it waits for them")
+        write_files(mounted, fresh(age=400 * DAY))
+        eventually(lambda: "cannot be used: it expired at" in replicas[0].readyz()[1], "it waits for better ones")
         assert api.find("mutatingwebhookconfigurations", "muster") is None
         first, second = fresh(), fresh()
         write_files(mounted, first)
@@ -71,12 +73,3 @@ def test_files_are_served_as_they_change(
         assert load.lost == []
         assert api.find("secrets", SECRET, NAMESPACE) is None
     assert "Traceback" not in replicas.logs()
-
-
-def test_files_that_have_expired_are_told(local: Cluster, api: Api, mounted: Path, tmp_path: Path) -> None:
-    settings = {**QUICK, "certificates": {"mode": "files", "directory": str(mounted)}}
-    write_files(mounted, fresh(age=400 * DAY))
-    with Replicas(local, tmp_path, count=1, settings=settings) as replicas:
-        eventually(lambda: "cannot be used: it expired at" in replicas[0].readyz()[1], "it is told")
-        write_files(mounted, fresh())
-        replicas.wait_until_ready()

@@ -17,7 +17,7 @@ from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.invariants import Invariants
 from tests.e2e.support.objects import all_pods, events_on, gang_job, is_bound, pods_of
 from tests.e2e.support.pairs import assert_one_pair, pair_of
-from tests.e2e.support.relay import DeadWatches, Relay, failure
+from tests.e2e.support.relay import Answer, Call, Relay, failure
 from tests.e2e.support.replicas import NAMESPACE, Replica, Replicas
 from tests.e2e.support.waiting import always, eventually
 
@@ -56,43 +56,6 @@ def seconds_until_next_write(
         taken = time.monotonic() - began
         assert not pods_of(api, namespace, name)
     return taken
-
-
-TAKEOVERS = [1, pytest.param(25, marks=[pytest.mark.full, pytest.mark.timeout(1800)])]
-
-
-@pytest.mark.parametrize("times", TAKEOVERS)
-@pytest.mark.parametrize("how", ["killed", "released"])
-def test_another_replica_takes_over_in_time(
-    local: Cluster, namespace: str, tmp_path: Path, how: str, times: int
-) -> None:
-    api, taken = local.api, list[float]()
-    names = [f"gang-{number}" for number in range(times)]
-    with installed(local, tmp_path) as replicas:
-        for name in names:
-            leading = leader(api, replicas)
-            end = leading.kill if how == "killed" else leading.terminate
-            taken.append(seconds_until_next_write(api, replicas, namespace, name, end))
-            leading.start()
-            replicas.wait_until_ready()
-        eventually(lambda: all_bound(api, namespace, names), "every gang starts", 90)
-    print(f"leader {how} {times} times: the next write came after {max(taken):.1f} s at most: {taken}")
-    assert max(taken) < (KILLED_SECONDS if how == "killed" else RELEASED_SECONDS)
-
-
-def test_only_the_leader_is_eager_and_says_so(local: Cluster, namespace: str, tmp_path: Path) -> None:
-    api = local.api
-    with installed(local, tmp_path) as replicas:
-        leading = leader(api, replicas)
-        gauges = {each.identity: "muster_leader 1.0" in each.metrics() for each in replicas}
-        assert gauges == {each.identity: each is leading for each in replicas}
-        seconds_until_next_write(api, replicas, namespace, "train", lambda: None)
-        others = "".join(each.log() for each in replicas if each is not leading)
-        assert f"{namespace}/train" in leading.log()
-        assert f"{namespace}/train" not in others
-        transitions = api.get("leases", "muster", NAMESPACE)["spec"].get("leaseTransitions", 0)
-        always(lambda: leader(api, replicas) is leading, "it goes on leading", 6)
-        assert api.get("leases", "muster", NAMESPACE)["spec"].get("leaseTransitions", 0) == transitions
 
 
 class Load:
@@ -187,7 +150,7 @@ def last_words(api: Api, namespace: str, name: str) -> list[str]:
     return [*pods, *(f"{event['reason']}: {event['message']}" for event in events_on(api, namespace, name))]
 
 
-LOADS = [8, pytest.param(120, marks=[pytest.mark.full, pytest.mark.timeout(900)])]
+LOADS = [5, pytest.param(120, marks=[pytest.mark.full, pytest.mark.timeout(900)])]
 
 
 @pytest.mark.parametrize("seconds", LOADS)
@@ -206,35 +169,78 @@ def test_two_leaders_at_once_break_nothing(local: Cluster, namespace: str, tmp_p
         assert not [write for write in local.writes_by_muster(began) if touches_jobs_or_pods(write)]
 
 
-ROUNDS = [1, pytest.param(10, marks=[pytest.mark.full, pytest.mark.timeout(1800)])]
-
-
-@pytest.mark.parametrize("rounds", ROUNDS)
-def test_a_rolling_restart_under_load_loses_no_pod_and_no_gang(
-    local: Cluster, namespace: str, tmp_path: Path, rounds: int
-) -> None:
-    api = local.api
-    with installed(local, tmp_path, count=2) as replicas:
-        load = Load(api, namespace, every_seconds=0.3)
-        with Invariants(api, namespace) as watched:
-            with load.running():
-                for replica in [*replicas] * rounds:
-                    assert replica.terminate() == 0
-                    replica.start()
-                    replica.wait_until_ready()
-            assert_all_whole(api, namespace, load, watched)
-
-
+@pytest.mark.full
 def test_replicas_whose_watching_is_dead_still_admit(local: Cluster, namespace: str, tmp_path: Path) -> None:
+    """The streams end again and again, whatever the supervisor tries; all other calls go well."""
     api, relay = local.api, Relay(local.muster_kubeconfig()).listen()
-    dead = DeadWatches(failure(404))
+    ended: set[str] = set()
+
+    def end_streams(call: Call) -> Answer | None:
+        if not call.is_watch or "fieldSelector" in call.query:  # the latter only asks whether it may watch
+            return None
+        ended.add(call.plural)
+        return failure(404)
+
     with Replicas(local, tmp_path, 2, kubeconfig=relay.kubeconfig(tmp_path)) as replicas:
         replicas.wait_until_ready()
-        with relay.meddling(dead):
+        with relay.meddling(end_streams):
             relay.cut_watches()
-            eventually(lambda: {"jobs", "workloads", "podgroups"} <= dead.refused, "every stream is dead", 90)
+            eventually(lambda: {"jobs", "workloads", "podgroups"} <= ended, "every stream has ended", 90)
             made = api.create("jobs", gang_job("train", SIZE), namespace)
             eventually(lambda: all_pods(api, namespace, "train", SIZE, is_bound), "the gang starts", 90)
             assert_one_pair(api, namespace, made, SIZE)
             assert all(each.running and each.readyz()[0] == 200 for each in replicas)
     relay.close()
+
+
+@pytest.fixture(scope="module")
+def replicas(local: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
+    """Two, of which one leads. Tests that need others come before those that use this one: a cluster has one Muster."""
+    with installed(local, tmp_path_factory.mktemp("replicas")) as running:
+        yield running
+
+
+def test_only_the_leader_is_eager_and_says_so(api: Api, replicas: Replicas, namespace: str) -> None:
+    leading = leader(api, replicas)
+    gauges = {each.identity: "muster_leader 1.0" in each.metrics() for each in replicas}
+    assert gauges == {each.identity: each is leading for each in replicas}
+    seconds_until_next_write(api, replicas, namespace, "train", lambda: None)
+    others = "".join(each.log() for each in replicas if each is not leading)
+    assert f"{namespace}/train" in leading.log()
+    assert f"{namespace}/train" not in others
+    always(lambda: leader(api, replicas) is leading, "it goes on leading", 2)
+
+
+TAKEOVERS = [1, pytest.param(25, marks=[pytest.mark.full, pytest.mark.timeout(1800)])]
+
+
+@pytest.mark.parametrize("times", TAKEOVERS)
+@pytest.mark.parametrize("how", ["released", "killed"])
+def test_another_replica_takes_over_in_time(api: Api, replicas: Replicas, namespace: str, how: str, times: int) -> None:
+    taken, names = list[float](), [f"gang-{number}" for number in range(times)]
+    for name in names:
+        leading = leader(api, replicas)
+        end = leading.kill if how == "killed" else leading.terminate
+        taken.append(seconds_until_next_write(api, replicas, namespace, name, end))
+        leading.start()
+        replicas.wait_until_ready()
+    eventually(lambda: all_bound(api, namespace, names), "every gang starts", 90)
+    print(f"leader {how} {times} times: the next write came after {max(taken):.1f} s at most: {taken}")
+    assert max(taken) < (KILLED_SECONDS if how == "killed" else RELEASED_SECONDS)
+
+
+ROUNDS = [1, pytest.param(10, marks=[pytest.mark.full, pytest.mark.timeout(1800)])]
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_a_rolling_restart_under_load_loses_no_pod_and_no_gang(
+    api: Api, replicas: Replicas, namespace: str, rounds: int
+) -> None:
+    load = Load(api, namespace, every_seconds=0.5)
+    with Invariants(api, namespace) as watched:
+        with load.running():
+            for replica in [*replicas] * rounds:
+                assert replica.terminate() == 0
+                replica.start()
+                replica.wait_until_ready()
+        assert_all_whole(api, namespace, load, watched)

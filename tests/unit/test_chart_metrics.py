@@ -59,9 +59,11 @@ def test_what_is_ours_is_asked_for_by_the_name_of_the_scrape_job() -> None:
             assert f'{name}{{job="muster"' in query, query
 
 
-def test_every_metric_is_documented() -> None:
+def test_every_metric_is_shown_and_documented() -> None:
+    shown = {name for query in queries() for name in asked(query)}
     assert len(families()) > 4
     for family in families():
+        assert {f"{family.name}{suffix}" for suffix in SUFFIXES[family.type]} & shown, family.name
         documented = family.name + ("_total" if family.type == "counter" else "")
         assert f"| `{documented}` | {family.documentation} |\n" in OPERATIONS
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from cryptography import x509
@@ -16,6 +16,7 @@ from muster.admission.door import Door
 from muster.admission.sources import Source
 from muster.kube.errors import KubeError
 from muster.runtime.health import CERTIFICATE, SERVING, TRUST, Health
+from muster.runtime.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +43,7 @@ class Renewal:
     clock: Callable[[], datetime]
     left: Callable[[], bool] = never
     """From then on the Secret is not made again."""
+    metrics: Metrics = field(default_factory=Metrics)
     _trusted: ServingCertificate | None = None
     """The last one that the API server was seen to trust. It is not asked again and again."""
     _trusted_since_last: ServingCertificate | None = None
@@ -92,6 +94,7 @@ class Renewal:
             except ssl.SSLError as error:
                 raise Unusable(f"the certificate cannot be served: {error}") from error
             until = offered.chain[0].not_valid_after_utc
+            self.metrics.certificate_expires.set(until.timestamp())
             logger.info("serving with a certificate that is valid until %s", f"{until:%Y-%m-%d %H:%M:%S} UTC")
         if trusted:
             self._trusted = offered

@@ -181,7 +181,7 @@ class Leave:
 
 async def leave(credentials: Credentials, settings: Settings, dev: bool, dry_run: bool) -> list[str]:
     """What could not be done, a sentence each."""
-    async with HttpClient(credentials, dry_run) as client:
+    async with HttpClient(credentials, dry_run=dry_run) as client:
         leaving = Leave(client, settings, print, dev, dry_run)
         await leaving.run()
         return leaving.problems

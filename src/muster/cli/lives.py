@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from dataclasses import dataclass, field
+from functools import partial
 
 from muster.admission.gate import PodGate
 from muster.admission.guard import ParallelismGuard
@@ -13,6 +14,7 @@ from muster.admission.server import AdmissionServer, Desk
 from muster.api.dialect import Dialect
 from muster.api.keys import JobKey
 from muster.api.pod import GROUPED_LABEL
+from muster.api.podgroup import GangState
 from muster.config.types import Settings
 from muster.core.decide import Rules
 from muster.core.eligibility import Policy
@@ -29,6 +31,7 @@ from muster.runtime.formation import Formation
 from muster.runtime.health import API, WATCHING, Health
 from muster.runtime.keeper import Keeper
 from muster.runtime.leadership import Alone, Lead
+from muster.runtime.metrics import Metrics
 from muster.runtime.observer import Observer
 from muster.runtime.queue import WorkQueue
 from muster.runtime.reconciler import Reconciler
@@ -85,21 +88,31 @@ class Parts:
 def build(cluster: Cluster, dialect: Dialect) -> Parts:
     client, settings = cluster.client, cluster.settings
     policy = Policy(settings.excluded_namespaces, settings.scheduler_names, groups_by_annotation=not dialect.native)
-    rules, cache, queue = Rules(dialect, policy), Cache(), WorkQueue[JobKey]()
+    metrics, rules, cache = cluster.recorder.metrics, Rules(dialect, policy), Cache()
+    queue = WorkQueue[JobKey](metrics.retries.labels("jobs").inc)
     observer = Observer(client, dialect, cache)
     formation = Formation(observer, Executor(observer), rules, cluster.recorder, cluster.health)
-    keeper = None if dialect.native else Keeper(observer, WorkQueue())
+    keeper = None if dialect.native else Keeper(observer, WorkQueue(metrics.retries.labels("podgroups").inc))
     completing = None if dialect.native else PodGroupReview(Completion(observer), dialect)
     desk = Desk(dialect, PodGate(formation), ParallelismGuard(observer, rules), completing)
+    _measure(metrics, cache, queue, keeper)
     return Parts(
         desk=desk,
         cache=cache,
         queue=queue,
         observer=observer,
         reconciler=Reconciler(cache, queue, formation, rules),
-        resync=Resync(observer, queue, rules, settings.resync_seconds, keeper.queue.add if keeper else None),
+        resync=Resync(observer, queue, rules, settings.resync_seconds, keeper.queue.add if keeper else None, metrics),
         keeper=keeper,
     )
+
+
+def _measure(metrics: Metrics, cache: Cache, queue: WorkQueue[JobKey], keeper: Keeper | None) -> None:
+    """What is asked for when somebody looks, of the life that is lived then."""
+    for state in GangState:
+        metrics.gangs.labels(state.value).set_function(partial(cache.gangs.__getitem__, state))
+    metrics.queue_depth.labels("jobs").set_function(lambda: len(queue))
+    metrics.queue_depth.labels("podgroups").set_function(lambda: len(keeper.queue) if keeper else 0)
 
 
 async def _work(cluster: Cluster, parts: Parts) -> None:

@@ -21,13 +21,14 @@ from muster.config.types import Settings
 from muster.kube.client import KubeClient
 from muster.runtime.health import CERTIFICATE, SERVING, TRUST, Health
 from muster.runtime.leadership import Lead
+from muster.runtime.metrics import Metrics
 
 
 class Role(Protocol):
     door: Door
     registration: Registration | Registrar | None
 
-    def begin(self, client: KubeClient, listening: Listening, health: Health) -> None:
+    def begin(self, client: KubeClient, listening: Listening, health: Health, metrics: Metrics) -> None:
         """The port is open, and the API server can be asked."""
 
     async def run(self) -> None:
@@ -46,7 +47,7 @@ class Dev:
         self.door = Door(self._certificate)
         self.registration: Registration | Registrar | None = None
 
-    def begin(self, client: KubeClient, listening: Listening, health: Health) -> None:  # noqa: ARG002
+    def begin(self, client: KubeClient, listening: Listening, health: Health, metrics: Metrics) -> None:  # noqa: ARG002
         base_url = f"https://{self._settings.serving.address}:{listening.port}"
         self._own = Registration(client, base_url, self._certificate.authority, self._settings)
         self.registration = self._own
@@ -73,7 +74,7 @@ class Given:
         except OSError as error:  # an SSLError is one, too
             raise Failure(f"cannot serve with {certificate} and {key}: {error.strerror or error}") from error
 
-    def begin(self, client: KubeClient, listening: Listening, health: Health) -> None:
+    def begin(self, client: KubeClient, listening: Listening, health: Health, metrics: Metrics) -> None:
         pass
 
     async def run(self) -> None:
@@ -91,7 +92,7 @@ class Installed:
         self.door = Door()
         self.registration: Registration | Registrar | None = None
 
-    def begin(self, client: KubeClient, listening: Listening, health: Health) -> None:
+    def begin(self, client: KubeClient, listening: Listening, health: Health, metrics: Metrics) -> None:
         settings, host = self._settings, self._settings.service.host
         health.announce(CERTIFICATE, "there is no certificate to serve admission with yet")
         health.announce(TRUST, "the API server does not trust the certificate yet")
@@ -109,6 +110,7 @@ class Installed:
             ask_self=partial(ask, listening.place, host),
             every_seconds=settings.probe_seconds,
             clock=_now,
+            metrics=metrics,
         )
 
     def heed(self, lead: Lead) -> None:

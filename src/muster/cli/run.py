@@ -108,8 +108,8 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
     health.announce(API, "the API server has not been asked yet")
     metrics = Metrics()
     server = AdmissionServer(health, metrics=metrics)
-    async with HttpClient(credentials) as client, _listening(server, settings, role) as listening:
-        role.begin(client, listening, health)
+    async with HttpClient(credentials, metrics.count_call) as client, _listening(server, settings, role) as listening:
+        role.begin(client, listening, health, metrics)
         recorder = Recorder(client, identity(), metrics)
         lead = _lead(role, client, settings, metrics)
         cluster = Cluster(client, credentials, settings, health, server, role.registration, recorder, lead)

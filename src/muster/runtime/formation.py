@@ -17,6 +17,7 @@ from muster.runtime.executor import Executor, Written
 from muster.runtime.health import API, Health
 from muster.runtime.memory import Memory
 from muster.runtime.observer import Observer
+from muster.runtime.stopwatch import POD_GROUP, WORKLOAD, Stopwatch
 
 MAX_STEPS = 24
 """Two writes suffice; more are needed only when names are taken. A bound, so that no Job can keep us for ever."""
@@ -92,7 +93,11 @@ class Formation:
     _under_way: dict[Uid, _Work] = field(default_factory=dict)
     _verdicts: Memory[Uid, Verdict] = field(default_factory=lambda: Memory(VERDICT_SECONDS))
     _lessons: Memory[Uid, Lesson] = field(default_factory=lambda: Memory(LESSON_SECONDS))
+    stopwatch: Stopwatch = field(init=False)
     _order: Iterator[int] = field(default_factory=count)
+
+    def __post_init__(self) -> None:
+        self.stopwatch = Stopwatch(self.recorder.metrics)
 
     async def ensure(self, ref: JobRef) -> Decision:
         """Form the Job's gang if it should have one. Callers of the same Job wait for the same work."""
@@ -108,6 +113,7 @@ class Formation:
             # Work that began before this caller came may have missed the pod that was made just before it: check.
 
     def _start(self, ref: JobRef) -> _Work:
+        self.stopwatch.start(ref.uid)
         work = _Work(asyncio.create_task(self._form(ref), name=f"form {ref.key}"), next(self._order))
         self._under_way[ref.uid] = work
         work.task.add_done_callback(lambda done: self._finish(ref.uid, done))
@@ -216,8 +222,10 @@ class Formation:
                 job, EventReason.NAME_TAKEN, f"{written.taken} belongs to somebody else; taking the next name"
             )
         elif written.created and isinstance(decision.action, CreateWorkload):
+            self.stopwatch.stop(job.uid, WORKLOAD)
             self.recorder.tell(job, EventReason.WORKLOAD_CREATED, f"Created Workload {written.created}")
         elif written.created:
+            self.stopwatch.stop(job.uid, POD_GROUP)
             self.recorder.tell(job, EventReason.POD_GROUP_CREATED, f"Created PodGroup {written.created}")
 
     def _recall(self, seen: Observed) -> Observed:

@@ -4,6 +4,7 @@ import asyncio
 import heapq
 import random
 from collections import Counter, deque
+from collections.abc import Callable
 from itertools import count
 from typing import Generic, TypeVar
 
@@ -16,7 +17,8 @@ LONGEST_RETRY_SECONDS = 60.0
 class WorkQueue(Generic[Key]):
     """Not thread-safe: all calls are made on the loop that runs the workers."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_retry: Callable[[], None] = lambda: None) -> None:
+        self._on_retry = on_retry
         self._closed = False
         self._ready: deque[Key] = deque()
         self._dirty: set[Key] = set()
@@ -68,6 +70,7 @@ class WorkQueue(Generic[Key]):
         """Back off: twice as long each time, with jitter, and never shorter than the server asked."""
         if self._closed:
             return
+        self._on_retry()
         failures = self._failures[key]
         self._failures[key] += 1
         backoff = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** min(failures, 20))

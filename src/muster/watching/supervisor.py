@@ -68,6 +68,7 @@ class Supervisor:
         except RuntimeError as error:  # no memory, or threads that never ended: only a new process can help
             self.health.hopeless = f"watching cannot be started: {error}"
             raise
+        self.health.hopeless = ""
         try:
             await asyncio.to_thread(life.started.wait, STARTING_SECONDS)
             await self.resync.once()

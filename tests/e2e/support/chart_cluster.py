@@ -56,8 +56,8 @@ def everything_in(cluster: Cluster) -> set[str]:
 
 
 @contextmanager
-def kubelet_for(api: Api, component: str, work: Callable[[Object], None] = lambda _: None) -> Iterator[list[Object]]:
-    """Does the work of the next pod of that component, and ends it well. The value gets the pod."""
+def kubelet_for(api: Api, component: str, run: Callable[[Object], None]) -> Iterator[list[Object]]:
+    """Runs the next pod of that component, and ends it well, as its kubelet would. The value gets the pod."""
     seen: list[Object] = []
 
     def pod() -> Object | None:
@@ -66,7 +66,7 @@ def kubelet_for(api: Api, component: str, work: Callable[[Object], None] = lambd
 
     def play() -> None:
         running = eventually(pod, f"a pod of {component} runs", 60)
-        work(running)
+        run(running)
         ended = [
             {
                 "name": each["name"],

@@ -76,9 +76,11 @@ class Invariants:
 
     @staticmethod
     def _of_pod(at: str, pod: Object, owner: str, present: Things) -> Iterator[str]:
+        """A pod that was on its way when its Job was deleted may find that its PodGroup went before it."""
+        groups = present["podgroups"].values()
         if not group_of(pod):
             yield f"I4 {at}: a pod of a gang without its group"
-        elif not any(t["metadata"]["name"] == group_of(pod) for t in present["podgroups"].values()):
+        elif owner in present["jobs"] and group_of(pod) not in {t["metadata"]["name"] for t in groups}:
             yield f"I4 {at}: came before its PodGroup"
         living = [
             p for p in present["pods"].values() if controller(p) == owner and p["status"].get("phase") not in ENDED

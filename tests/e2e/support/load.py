@@ -53,8 +53,9 @@ class Load:
     def more(self, count: int = 10, seconds: float = 60) -> None:
         """Wait until so many more were answered."""
         goal, knocks = self.answered + count, self.knocked + 1
-        enough = lambda: self.answered >= goal and self.knocked >= knocks  # noqa: E731
-        eventually(lambda: enough() or self.lost, "the gate is asked", seconds, every=0.02)
+        eventually(
+            lambda: self.lost or (self.answered >= goal and self.knocked >= knocks), "the gate is asked", seconds, 0.02
+        )
 
     def _run(self) -> None:
         pod: Object = pod_of(self._job)

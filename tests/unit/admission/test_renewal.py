@@ -77,6 +77,9 @@ async def test_where_nothing_is_registered_yet_it_is_ready_with_the_first_one() 
     assert await world.renewal.once()
     assert world.served == world.offered
     assert world.health.ready
+    page = world.renewal.metrics.page().decode()
+    (until,) = [line.split()[1] for line in page.splitlines() if line.startswith("muster_certificate_expiry_timestamp")]
+    assert float(until) == (START + LIFE).timestamp()
 
 
 async def test_a_new_leaf_of_a_trusted_authority_is_served_at_once_and_nobody_is_asked() -> None:

@@ -1,8 +1,6 @@
 """Forming a gang: shared work, bounded work, and what is learnt from it."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Mapping
 
 import pytest
 
@@ -14,7 +12,7 @@ from muster.kube.errors import Forbidden, KubeError, NotFound, Rejected, ServerF
 from muster.kube.resources import Resource
 from muster.runtime.formation import Unsettled
 from muster.runtime.health import API
-from tests.builders import a_gang, a_job, a_pod, a_workload
+from tests.builders import a_gang, a_job, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.oracles import created_by_us
 from tests.unit.runtime.parts import Parts, build
@@ -180,74 +178,6 @@ async def test_a_squatter_on_every_name_does_not_keep_us_for_ever(
     assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN, (
         "what was taken is remembered, so it gets on"
     )
-
-
-async def test_a_verdict_holds_no_longer_than_its_pod_group(cluster: FakeCluster) -> None:
-    formation = build(FakeClient(cluster)).formation
-    group = (await formation.ensure(JOB.ref)).group
-    cluster.remove("podgroups", "default", group, "user")
-    assert (await formation.ensure(JOB.ref)).group == group
-    assert cluster.find("podgroups"), "it was made again before the next pod was let in"
-
-
-async def test_a_verdict_holds_no_longer_than_the_living_pod_that_it_follows(cluster: FakeCluster) -> None:
-    cluster.apply(a_pod("old").of(JOB))
-    cluster.apply(a_workload("mine").describing(JOB))
-    formation = build(FakeClient(cluster)).formation
-    assert (await formation.ensure(JOB.ref)).membership is Membership.PLAIN
-    cluster.remove("pods", "default", "old", "user")
-    assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN
-
-
-class Counting(FakeClient):
-    """Counts what is asked; a consistent list is what costs."""
-
-    def __init__(self, cluster: FakeCluster) -> None:
-        super().__init__(cluster)
-        self.asked: Counter[str] = Counter()
-
-    async def get(self, resource: Resource, namespace: str, name: str) -> Object:
-        self.asked[f"get {resource.plural}"] += 1
-        return await super().get(resource, namespace, name)
-
-    async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
-        recent = (params or {}).get("resourceVersion") == "0"
-        self.asked[f"list {'recent ' if recent else ''}{resource.plural}"] += 1
-        return await super().list(resource, namespace, params)
-
-
-async def test_a_burst_of_pods_costs_one_read_each(cluster: FakeCluster) -> None:
-    client = Counting(cluster)
-    formation = build(client).formation
-    group = (await formation.ensure(JOB.ref)).group
-    assert client.asked["list pods"] == 2, "once before anything was made, and once after the PodGroup was"
-    client.asked.clear()
-    assert (await formation.ensure(JOB.ref)).group == group
-    assert client.asked == {"get podgroups": 1, "list recent pods": 1}
-    cluster.apply(a_pod("first").of(JOB).in_group(group))
-    await formation.ensure(JOB.ref)
-    client.asked.clear()
-    for _ in range(50):
-        assert (await formation.ensure(JOB.ref)).group == group
-    assert client.asked == {"get pods": 50}
-
-
-async def test_what_another_replica_formed_is_not_let_in_plain(cluster: FakeCluster, slow: SlowClient) -> None:
-    """One replica was refused for good, the other was not; the first never saw a watch event of it."""
-    slow.go.set()
-    slow.error = Rejected("spec: Invalid value")
-    refused = build(slow).formation
-    assert (await refused.ensure(JOB.ref)).membership is Membership.PLAIN
-    formed = await build(FakeClient(cluster)).formation.ensure(JOB.ref)
-    again = await refused.ensure(JOB.ref)
-    assert (again.membership, again.group) == (Membership.JOIN, formed.group)
-
-
-async def test_a_verdict_yields_to_living_pods_that_say_otherwise(cluster: FakeCluster) -> None:
-    formation = build(FakeClient(cluster)).formation
-    assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN
-    cluster.apply(a_pod("plain").of(JOB))
-    assert (await formation.ensure(JOB.ref)).membership is Membership.PLAIN
 
 
 async def reconciled(parts: Parts) -> None:
