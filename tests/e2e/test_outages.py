@@ -161,9 +161,10 @@ def assert_nothing_else_is_refused(api: Api, namespace: str) -> None:
     api.create("configmaps", {"metadata": {"name": "made-meanwhile"}}, namespace)
     api.patch("jobs", "indexed" if api.find("jobs", "indexed", namespace) else "train", NOTE, namespace)
     for place in NEVER_ASKED:
-        made = api.create("jobs", gang_job(f"in-{place}"), place)
+        made = api.create("jobs", gang_job(f"in-{place}", pod=restricted_pod()), place)
         try:
-            api.create("pods", pod_of(made), place, dryRun="All")
+            by_hand = {**pod_of(made), "spec": made["spec"]["template"]["spec"]}
+            api.create("pods", by_hand, place, dryRun="All")
             pods = eventually(partial(all_pods, api, place, f"in-{place}", 4), f"pods in {place}", 60)
             assert {group_of(pod) for pod in pods} == {None}
         finally:
@@ -176,6 +177,15 @@ NOTE = {"metadata": {"annotations": {"changed": "meanwhile"}}}
 
 def pod_spec() -> Object:
     return {"containers": [{"name": "c", "image": "c"}]}
+
+
+def restricted_pod() -> Object:
+    """As Pod Security wants it in Muster's own namespace."""
+    contained = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    return {
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [{"name": "worker", "image": "worker", "securityContext": contained}],
+    }
 
 
 def assert_well_afterwards(api: Api, namespace: str, waiting: Object, policy: str) -> None:
