@@ -298,16 +298,3 @@ async def test_what_is_trusted_is_what_every_webhook_trusts(cluster: FakeCluster
     assert await registered_authorities(client) == frozenset({OURS})
     cluster.update(*GATE, lambda found: found["webhooks"][0]["clientConfig"].update(caBundle="%"), USER)
     assert await registered_authorities(client) == frozenset()
-
-
-async def test_once_muster_is_left_nothing_is_registered_and_that_is_told(cluster: FakeCluster) -> None:
-    made, health = registrar(cluster), well_except()
-    await keeping(made, health)
-    made.left = lambda: True
-    await keeping(made, health)
-    assert health.ready, "while there are webhooks, they are answered"
-    for place in (GATE, GUARD):
-        cluster.remove(*place, USER)
-    await keeping(made, health)
-    assert "`muster leave` has removed the webhooks" in health.sentence
-    assert not {GATE, GUARD} & set(cluster.objects)
