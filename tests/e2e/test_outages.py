@@ -103,7 +103,7 @@ def test_with_watching_dead_gangs_form_all_the_same(
         relay.close()
 
 
-FEW = pytest.param(12, 20, id="12")
+FEW = pytest.param(12, 10, id="12")
 WHOLE = pytest.param(60, 60, id="60", marks=pytest.mark.full)
 
 
