@@ -99,6 +99,15 @@ def _rival(world: World) -> None:
         world.cluster.apply(a_workload("rival").uid("rival-uid").describing(gang()))
 
 
+def _take_over(world: World) -> None:
+    """Somebody removes what Muster made, and describes the Job twice: it should run plain from here on."""
+    _delete_all("podgroups", force=True)(world)
+    _delete_all("workloads")(world)
+    for name in ("theirs", "theirs-too"):
+        if ("workloads", "default", name) not in world.cluster.objects:
+            world.cluster.apply(a_workload(name).uid(f"{name}-uid").describing(gang()))
+
+
 ACTORS: dict[str, Disturbance] = {
     "the Job is deleted": _first(_delete_job),
     "the Job is deleted and made again": _first(_recreate_job),
@@ -107,4 +116,5 @@ ACTORS: dict[str, Disturbance] = {
     "PodGroups are deleted by force": _first(_delete_all("podgroups", force=True)),
     "the Job is suspended and resumed": _first(_toggle_suspend),
     "a rival Workload appears": _first(_rival),
+    "two Workloads replace the pair": _first(_take_over),
 }

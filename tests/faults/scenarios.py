@@ -4,10 +4,11 @@ from dataclasses import replace
 
 from muster.api.dialect import CRD_IN_OWN_GROUP
 from muster.api.keys import Uid
+from muster.core.eligibility import Policy
 from muster.core.naming import pod_group_name, template_name, workload_name
 from tests.builders import JobBuilder, a_gang, a_job, a_pod, a_pod_group, a_workload
 from tests.fake_cluster import USER
-from tests.faults.world import Scenario, World
+from tests.faults.world import Process, Scenario, World
 
 FIRST, SECOND = "uid-first", "uid-second"
 
@@ -30,7 +31,12 @@ def _resume(world: World) -> None:
 def _restart(world: World) -> None:
     for process in world.processes:
         process.end()
-    world.processes = [type(process)(world) for process in world.processes]
+    world.processes = [type(process)(world, process.number) for process in world.processes]
+
+
+def _restart_one(world: World) -> None:
+    world.processes[0].end()
+    world.processes[0] = Process(world)
 
 
 _NAME = workload_name("train", Uid(FIRST))
@@ -44,6 +50,12 @@ CONTROLLER_FIRST = Scenario("the controller comes first", (gang(),), pods_from_r
 GATE_ONLY = Scenario("the gate is on its own", (gang(),), watching=False)
 RACE = Scenario("controller and gate race", (gang(),), racing=True)
 REPLICAS = Scenario("two replicas race", (gang(),), racing=True, replicas=2)
+ONE_RESTARTS = Scenario(
+    "one of two replicas restarts", (gang(),), replicas=2, pods_from_round=1, script={1: _restart_one}
+)
+DIFFERENT_SETTINGS = replace(
+    REPLICAS, name="two replicas with different settings", policies=(Policy(), Policy(scheduler_names=frozenset()))
+)
 RESTART = Scenario("a restart midway", (gang(),), pods_from_round=2, script={1: _restart})
 OWN_WORKLOAD = Scenario("a user's own Workload", (gang(), _OWN), racing=True, creates=1)
 OWN_PAIR = Scenario(
@@ -89,6 +101,7 @@ ALL = (
     GATE_ONLY,
     RACE,
     REPLICAS,
+    ONE_RESTARTS,
     RESTART,
     OWN_WORKLOAD,
     OWN_PAIR,

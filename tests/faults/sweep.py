@@ -1,5 +1,6 @@
 """One run, judged; and many of them."""
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -37,6 +38,14 @@ async def problems_of(scenario: Scenario, plan: Plan, normal: Undisturbed, lag: 
     if not (set(plan.values()) & set(ACTORS)) and not _was_rejected(world, plan):
         found += _differences(world, normal)
     return [f"{scenario} | {dict(plan)} | lag {lag} | {problem}" for problem in found]
+
+
+async def splits_of(scenario: Scenario, plan: Plan, lag: int) -> list[str]:
+    """Only what may never happen, for stories whose end depends on who is asked first."""
+    world = World(scenario, {index: ACTORS[name] for index, name in plan.items()}, lag)
+    with contextlib.suppress(NeverSettled):
+        await world.run()
+    return [f"{scenario} | {dict(plan)} | lag {lag} | {problem}" for problem in world.oracle.violations]
 
 
 def _was_rejected(world: World, plan: Plan) -> bool:

@@ -9,15 +9,17 @@ from muster.admission import gate
 from muster.api.dialect import NATIVE, Dialect
 from muster.api.job import JobView
 from muster.core import decide, ownership
-from muster.core.admit import ALLOWED, Verdict, admit_pod
+from muster.core.admit import ALLOWED, admit_pod
+from muster.core.admit import Verdict as Answer
 from muster.core.decide import NO_PODS, Decision, Membership, Observed, Pods
 from muster.core.desired import desired_pod_group
 from muster.core.reasons import Reason
 from muster.runtime import executor, observer
+from muster.runtime.formation import Formation, Verdict
 from muster.runtime.observer import Observer
-from tests.faults.disturbances import ACTORS, FAULTS
-from tests.faults.scenarios import ALL, WITH_CRDS
-from tests.faults.sweep import sweep_single
+from tests.faults.disturbances import ACTORS, FAULTS, REJECTED
+from tests.faults.scenarios import ALL, DIFFERENT_SETTINGS, ONE_RESTARTS, REPLICAS, WITH_CRDS
+from tests.faults.sweep import splits_of, sweep_single
 
 Patch = pytest.MonkeyPatch
 
@@ -57,7 +59,7 @@ def membership_is_not_sticky(patch: Patch) -> None:
 
 
 def the_gate_never_holds(patch: Patch) -> None:
-    def admit(decision: Decision) -> Verdict:
+    def admit(decision: Decision) -> Answer:
         return ALLOWED if decision.membership is Membership.HOLD else admit_pod(decision)
 
     patch.setattr(gate, "admit_pod", admit)
@@ -121,3 +123,52 @@ async def killed() -> str:
 async def test_the_sweep_finds_a_planted_bug(mutant: Callable[[Patch], None], monkeypatch: Patch) -> None:
     mutant(monkeypatch)
     assert await killed()
+
+
+def own_pair_is_not_read_by_name(patch: Patch) -> None:
+    async def as_it_was(self: Observer, seen: Observed, job: object) -> Observed:
+        return seen
+
+    patch.setattr(Observer, "with_own_pair", as_it_was)
+
+
+def witnesses_are_not_asked(patch: Patch) -> None:
+    async def trusted(self: Formation, ref: object, verdict: Verdict) -> Verdict:
+        return verdict
+
+    patch.setattr(Formation, "_ask_witness", trusted)
+
+
+def a_rival_beats_the_own_pod_group(patch: Patch) -> None:
+    patch.setattr(decide, "anchor_of", lambda seen: None)
+
+
+def pods_are_looked_for_in_the_server_s_cache(patch: Patch) -> None:
+    patch.setattr(Observer, "pods", Observer.recent_pods)
+
+
+REPLICA_MUTANTS = (
+    own_pair_is_not_read_by_name,
+    witnesses_are_not_asked,
+    a_rival_beats_the_own_pod_group,
+    pods_are_looked_for_in_the_server_s_cache,
+)
+
+
+async def split() -> str:
+    """The first problem that two replicas show, with views that are some changes old."""
+    for lag in (2, 4):
+        for scenario in (ONE_RESTARTS, REPLICAS):
+            if problems := await sweep_single(scenario, [*ACTORS, REJECTED], lag, enough=1):
+                return problems[0]
+        for call in range(1, 40):
+            for actor in ACTORS:
+                if problems := await splits_of(DIFFERENT_SETTINGS, {call: actor}, lag):
+                    return problems[0]
+    return ""
+
+
+@pytest.mark.parametrize("mutant", REPLICA_MUTANTS, ids=lambda mutant: mutant.__name__.replace("_", " "))
+async def test_two_replicas_show_a_planted_bug(mutant: Callable[[Patch], None], monkeypatch: Patch) -> None:
+    mutant(monkeypatch)
+    assert await split()

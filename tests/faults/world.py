@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TypeVar
 
@@ -63,6 +63,8 @@ class Scenario:
     """Controller and gate at the same time, instead of one after the other."""
     replicas: int = 1
     """With two, both work on every Job, and the gate is asked in turn."""
+    policies: tuple[Policy, ...] = (Policy(),)
+    """The settings of each replica; the last one's are those of the rest."""
     creates: int = 2
     """Workloads and PodGroups that Muster makes in it."""
     pods_from_round: int = 0
@@ -79,11 +81,12 @@ Disturbance = Callable[["World", "Process", Call[object]], Awaitable[object]]
 class Process:
     """One life of Muster: all that it keeps in memory, lost in a crash."""
 
-    def __init__(self, world: "World") -> None:
-        self.world, self.dead = world, False
+    def __init__(self, world: "World", number: int = 0) -> None:
+        self.world, self.number, self.dead = world, number, False
         client = DisturbedClient(FakeClient(world.cluster), self)
         self.dialect = dialect = world.scenario.dialect
-        rules = Rules(dialect, Policy(groups_by_annotation=not dialect.native))
+        policy = world.scenario.policies[min(number, len(world.scenario.policies) - 1)]
+        rules = Rules(dialect, replace(policy, groups_by_annotation=not dialect.native))
         self.cache, self.queue = Cache(), WorkQueue[JobKey]()
         observer = Observer(client, dialect, self.cache)
         self.recorder = Recorder(FakeClient(world.cluster), "test")
@@ -151,7 +154,7 @@ class World:
         """What actors do at the start of the next round."""
         for thing in scenario.start:
             self.cluster.apply(thing)
-        self.processes = [Process(self) for _ in range(scenario.replicas)]
+        self.processes = [Process(self, number) for number in range(scenario.replicas)]
         turns = count()
         self.job_controller = JobController(
             self.cluster, lambda: self.processes[next(turns) % len(self.processes)].gate
@@ -188,7 +191,7 @@ class World:
         return self.now
 
     async def _round(self, number: int) -> bool:
-        self.processes = [Process(self) if process.dead else process for process in self.processes]
+        self.processes = [Process(self, process.number) if process.dead else process for process in self.processes]
         if number in self.scenario.script:
             self.scenario.script[number](self)
         later, self.later = self.later, []

@@ -8,14 +8,19 @@ import yaml
 MANIFEST = Path(__file__).parents[2] / "manifests/rbac.yaml"
 READS = {"get", "list", "watch"}
 PAIR = {"workloads", "podgroups"}
+WEBHOOKS = ("mutating", "validating")
 
 
 def granted(role: str) -> set[tuple[str, str]]:
     """(verb, resource) of a role."""
-    (rules,) = [
-        document["rules"] for document in documents() if (document["kind"], name_of(document)) == ("ClusterRole", role)
-    ]
-    return {(verb, resource) for rule in rules for verb in rule["verbs"] for resource in rule["resources"]}
+    return {
+        (verb, what) for rule in rules_of("ClusterRole", role) for verb in rule["verbs"] for what in rule["resources"]
+    }
+
+
+def rules_of(kind: str, role: str) -> list[dict[str, Any]]:
+    (rules,) = [each["rules"] for each in documents() if (each["kind"], name_of(each)) == (kind, role)]
+    return list(rules)
 
 
 def documents() -> list[dict[str, Any]]:
@@ -39,9 +44,34 @@ def test_nothing_is_granted_on_jobs_and_pods_but_to_read_them() -> None:
         assert {verb for verb, resource in granted(role) if resource in {"jobs", "pods"}} <= READS
     writes = {(verb, resource) for verb, resource in granted("muster") if verb not in READS}
     finalizers = ("update", "jobs/finalizers")
-    assert writes == {*(("create", resource) for resource in PAIR), ("create", "events"), finalizers}
+    webhooks = {(verb, f"{kind}webhookconfigurations") for verb in ("create", "update") for kind in WEBHOOKS}
+    assert writes == {*(("create", resource) for resource in PAIR), ("create", "events"), finalizers, *webhooks}
 
 
 def test_no_role_reaches_beyond_what_it_names() -> None:
     for role in ("muster", "muster-crd"):
         assert not [grant for grant in granted(role) if "*" in grant or "secrets" in grant]
+
+
+def test_what_only_its_own_namespace_has_is_granted_there_and_by_name() -> None:
+    """Secrets and Leases: only its own, and only to read and to change; nobody can limit a create to a name."""
+    rules = rules_of("Role", "muster")
+    assert {(rule["resources"][0], *sorted(rule["verbs"]), *rule.get("resourceNames", ())) for rule in rules} == {
+        ("secrets", "create"),
+        ("secrets", "get", "update", "muster-certificates"),
+        ("leases", "create"),
+        ("leases", "get", "update", "muster"),
+    }
+
+
+def test_of_the_webhooks_only_its_own_can_be_changed_and_of_the_roles_only_its_own_be_read() -> None:
+    named = [rule for rule in rules_of("ClusterRole", "muster") if set(rule["verbs"]) != {"create"}]
+    sensitive = [
+        rule
+        for rule in named
+        if {"clusterroles", *(f"{w}webhookconfigurations" for w in WEBHOOKS)} & {*rule["resources"]}
+    ]
+    assert [(rule["resourceNames"], rule["verbs"]) for rule in sensitive] == [
+        (["muster"], ["get", "update"]),
+        (["muster"], ["get"]),
+    ]

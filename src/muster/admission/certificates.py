@@ -1,19 +1,23 @@
-"""A certificate authority and a serving certificate of our own, made in memory."""
+"""Certificates: an authority of our own, and what it signs. Nothing here knows where they are kept."""
 
 import ipaddress
+import os
 import ssl
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 LIFETIME = timedelta(days=365)
 CLOCK_SKEW = timedelta(minutes=10)
+"""Certificates begin a little in the past: not every clock in a cluster is right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,42 +30,134 @@ class ServingCertificate:
     def ssl_context(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        with tempfile.TemporaryDirectory(prefix="muster-") as folder:  # ssl reads files only
-            chain = Path(folder, "tls.pem")
-            chain.touch(mode=0o600)
-            chain.write_bytes(self.private_key + self.certificate)
+        with _as_file(self.private_key + b"\n" + self.certificate) as chain:
             context.load_cert_chain(chain)
         return context
+
+    @property
+    def chain(self) -> list[x509.Certificate]:
+        """The leaf, and what leads from it to the authority."""
+        return x509.load_pem_x509_certificates(self.certificate)
+
+    @property
+    def authorities(self) -> frozenset[x509.Certificate]:
+        return frozenset(x509.load_pem_x509_certificates(self.authority))
+
+    def problem(self, host: str, now: datetime) -> str:
+        """Why the API server would not take it, as the end of a sentence; empty if it would."""
+        leaf, *between = self.chain
+        if now >= leaf.not_valid_after_utc:
+            return f"it expired at {leaf.not_valid_after_utc:%Y-%m-%d %H:%M:%S} UTC"
+        if now < leaf.not_valid_before_utc:
+            return f"it is not valid before {leaf.not_valid_before_utc:%Y-%m-%d %H:%M:%S} UTC"
+        if host not in hosts_of(leaf):
+            return f"it is not for {host}"
+        if not any(is_issued_by(leaf, each) for each in (*self.authorities, *between)):
+            return "it is not by the authority in ca.crt"
+        return ""
+
+
+@contextmanager
+def _as_file(content: bytes) -> Iterator[str]:
+    """OpenSSL reads keys from files only. Where there can be one without a disk, there is: it may be read-only."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("muster-tls")
+        try:
+            os.write(descriptor, content)
+            yield f"/proc/self/fd/{descriptor}"
+        finally:
+            os.close(descriptor)
+    else:
+        with tempfile.NamedTemporaryFile(prefix="muster-") as file:
+            file.write(content)
+            file.flush()
+            yield file.name
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A certificate and the key that belongs to it."""
+
+    certificate: x509.Certificate
+    key: PrivateKeyTypes
+
+    @property
+    def matches(self) -> bool:
+        return self.certificate.public_key() == self.key.public_key()
+
+    def pem(self) -> tuple[bytes, bytes]:
+        private = self.key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        return as_pem(self.certificate), private
 
 
 def self_signed(host: str) -> ServingCertificate:
     """For one address, by an authority that is forgotten at once: nobody can sign anything else with it."""
-    authority_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
-    authority_name, name = _name("muster CA"), _name("muster")
-    authority = (
-        _builder(authority_name, authority_name, authority_key.public_key())
+    now = datetime.now(UTC)
+    authority = new_authority(now, LIFETIME)
+    certificate, private_key = new_leaf(authority, [host], now, LIFETIME).pem()
+    return ServingCertificate(as_pem(authority.certificate), certificate, private_key)
+
+
+def new_authority(now: datetime, life: timedelta) -> Signed:
+    key, name = ec.generate_private_key(ec.SECP256R1()), _name(f"muster CA {x509.random_serial_number():x}"[:40])
+    certificate = (
+        _builder(name, name, key.public_key(), now, life)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_only(key_cert_sign=True), critical=True)  # strict verifiers ask an authority for it
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(authority_key.public_key()), critical=False)
-        .sign(authority_key, hashes.SHA256())
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
     )
-    leaf = (
-        _builder(name, authority_name, key.public_key())
-        .add_extension(x509.SubjectAlternativeName([_alternative(host)]), critical=False)
+    return Signed(certificate, key)
+
+
+def new_leaf(authority: Signed, hosts: Sequence[str], now: datetime, life: timedelta) -> Signed:
+    key, issuer = ec.generate_private_key(ec.SECP256R1()), authority.certificate
+    signing_key = authority.key
+    if not isinstance(signing_key, ec.EllipticCurvePrivateKey):
+        raise TypeError("our authorities have elliptic keys")
+    certificate = (
+        _builder(_name("muster"), issuer.subject, key.public_key(), now, life)
+        .add_extension(x509.SubjectAlternativeName([_alternative(host) for host in hosts]), critical=False)
         .add_extension(_only(digital_signature=True), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), critical=False)
-        .sign(authority_key, hashes.SHA256())
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signing_key.public_key()), critical=False)
+        .sign(signing_key, hashes.SHA256())
     )
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    pem = serialization.Encoding.PEM
-    return ServingCertificate(authority.public_bytes(pem), leaf.public_bytes(pem), private)
+    return Signed(certificate, key)
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
-    now = datetime.now(UTC)
+def as_pem(*certificates: x509.Certificate) -> bytes:
+    return b"".join(each.public_bytes(serialization.Encoding.PEM) for each in certificates)
+
+
+def is_issued_by(leaf: x509.Certificate, authority: x509.Certificate) -> bool:
+    try:
+        leaf.verify_directly_issued_by(authority)
+    except Exception:  # noqa: BLE001 - each kind of key has its own way to say no
+        return False
+    return True
+
+
+def hosts_of(certificate: x509.Certificate) -> set[str]:
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (x509.ExtensionNotFound, ValueError):
+        return set()
+    return {*names.get_values_for_type(x509.DNSName), *map(str, names.get_values_for_type(x509.IPAddress))}
+
+
+def is_authority(certificate: x509.Certificate) -> bool:
+    try:
+        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except (x509.ExtensionNotFound, ValueError):
+        return False
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, life: timedelta
+) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -69,7 +165,7 @@ def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicK
         .public_key(key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - CLOCK_SKEW)
-        .not_valid_after(now + LIFETIME)
+        .not_valid_after(now + life)
     )
 
 

@@ -40,8 +40,8 @@ class PodGate:
         except (KubeError, Unsettled) as error:
             return _later(f"the gang of Job {ref.key.name!r} could not be formed yet: {error}")
         except Exception:
-            logger.exception("%s: unexpected error in the pod gate", ref.key)
-            return self._fail(ref)
+            logger.exception("%s: unexpected error in the pod gate", ref.key, extra={"job": ref.key})
+            return await self._fail(ref, seconds)
         self._failures.pop(ref.uid, None)
         return admit_pod(decision)
 
@@ -53,13 +53,24 @@ class PodGate:
             return decision
         return decide(Observed(None), self.formation.rules)
 
-    def _fail(self, ref: JobRef) -> Verdict:
+    async def _fail(self, ref: JobRef, seconds: float) -> Verdict:
         self._failures[ref.uid] += 1
         if self._failures[ref.uid] < PATIENCE:
             return _later("an unexpected error, which is logged")
+        if (group := await self._living_group(ref, seconds)) is not None:
+            return Verdict(allowed=True, join=group)  # another replica had no such trouble
         decision = Decision(Reason.BROKEN, Membership.PLAIN)
         self.formation.recorder.report(self.formation.observer.cache.jobs.get(ref.key), decision)
         return admit_pod(decision)
+
+    async def _living_group(self, ref: JobRef, seconds: float) -> str | None:
+        """Also a bug must not split a gang, as far as it lets us look."""
+        try:
+            async with asyncio.timeout(seconds):
+                return (await self.formation.observer.pods(ref)).group or None
+        except Exception:
+            logger.exception("%s: cannot tell the group of its living pods", ref.key, extra={"job": ref.key})
+            return None
 
 
 def _later(why: str) -> Verdict:

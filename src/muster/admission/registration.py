@@ -1,124 +1,21 @@
-"""The webhook configurations, and how `muster run --dev` registers and removes them."""
+"""Registering the webhooks, for as long as `muster run --dev` runs."""
 
-import base64
+import asyncio
 import logging
 from dataclasses import dataclass, field
-from typing import Any
 
-from muster.admission.server import GATE_PATH, GUARD_PATH, POD_GROUPS_PATH
+from muster.admission.webhooks import DEV_NAME, at_url, mutating_configuration, validating_configuration
 from muster.api.dialect import Dialect
-from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
-from muster.api.pod import COMPLETION_INDEX_LABEL, POD_GROUP_ANNOTATION
 from muster.config.types import Settings
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 from muster.kube.resources import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
+from muster.runtime.health import ADMISSION, API, WATCHING, Health
 
 logger = logging.getLogger(__name__)
 
-DEV_NAME = "muster-dev"
 TRIES = 5
-
-_OLD_PARALLELISM = "(has(oldObject.spec.parallelism) ? oldObject.spec.parallelism : 1)"
-_NEW_PARALLELISM = "(has(object.spec.parallelism) ? object.spec.parallelism : 1)"
-_INDEXED = "(has(object.spec.completionMode) && object.spec.completionMode == 'Indexed')"
-_ANNOTATED = f"has(object.metadata.annotations) && '{POD_GROUP_ANNOTATION}' in object.metadata.annotations"
-_TEMPLATE_ANNOTATED = (
-    "has(object.spec.template.metadata) && has(object.spec.template.metadata.annotations) && "
-    f"'{POD_GROUP_ANNOTATION}' in object.spec.template.metadata.annotations"
-)
-_GROUP_PRESET = f"has(object.spec.template.spec.schedulingGroup) || ({_TEMPLATE_ANNOTATED})"
-
-
-def mutating_configuration(name: str, base_url: str, authority: bytes, settings: Settings, dialect: Dialect) -> Object:
-    webhooks = [_gate_webhook(base_url, authority, settings, dialect)]
-    if not dialect.native:
-        webhooks.append(_pod_groups_webhook(base_url, authority, settings, dialect))
-    return _configuration("MutatingWebhookConfiguration", name, *webhooks)
-
-
-def validating_configuration(name: str, base_url: str, authority: bytes, settings: Settings) -> Object:
-    return _configuration("ValidatingWebhookConfiguration", name, _guard_webhook(base_url, authority, settings))
-
-
-def _gate_webhook(base_url: str, authority: bytes, settings: Settings, dialect: Dialect) -> Object:
-    """Asked for pods of Indexed Jobs only: a pod does not show more of its Job than that."""
-    by_field, by_annotation = "!has(object.spec.schedulingGroup)", f"!({_ANNOTATED})"
-    return {
-        **_shared(settings),
-        "name": "pod-gate.muster.dev",
-        "clientConfig": _client(base_url, GATE_PATH, authority),
-        "rules": [_rule("", "v1", "pods", "CREATE")],
-        "objectSelector": {"matchExpressions": [{"key": COMPLETION_INDEX_LABEL, "operator": "Exists"}]},
-        "matchConditions": [{"name": "has-no-group-yet", "expression": by_field if dialect.native else by_annotation}],
-        "sideEffects": "NoneOnDryRun",
-        "reinvocationPolicy": "Never",
-    }
-
-
-def _pod_groups_webhook(base_url: str, authority: bytes, settings: Settings, dialect: Dialect) -> Object:
-    """Does for PodGroups that are CRDs what the API server does for its own."""
-    return {
-        **_shared(settings),
-        "name": "pod-groups.muster.dev",
-        "clientConfig": _client(base_url, POD_GROUPS_PATH, authority),
-        "rules": [_rule(dialect.group, dialect.version, "podgroups", "CREATE")],
-        "sideEffects": "None",
-        "reinvocationPolicy": "Never",
-    }
-
-
-def _guard_webhook(base_url: str, authority: bytes, settings: Settings) -> Object:
-    """Asked only when parallelism changes, on Jobs that can be a gang."""
-    return {
-        **_shared(settings),
-        "name": "parallelism-guard.muster.dev",
-        "clientConfig": _client(base_url, GUARD_PATH, authority),
-        "rules": [_rule("batch", "v1", "jobs", "UPDATE")],
-        "matchConditions": [
-            {"name": "parallelism-changes", "expression": f"{_OLD_PARALLELISM} != {_NEW_PARALLELISM}"},
-            {"name": "can-be-a-gang", "expression": f"{_INDEXED} || {_GROUP_PRESET}"},
-        ],
-        "sideEffects": "None",
-    }
-
-
-def _shared(settings: Settings) -> dict[str, Any]:
-    excluded = {
-        "key": "kubernetes.io/metadata.name",
-        "operator": "NotIn",
-        "values": sorted(settings.excluded_namespaces),
-    }
-    return {
-        "admissionReviewVersions": ["v1"],
-        "failurePolicy": settings.failure_policy,
-        "matchPolicy": "Equivalent",
-        "namespaceSelector": {"matchExpressions": [excluded]},
-        "timeoutSeconds": settings.webhook_timeout_seconds,
-    }
-
-
-def _client(base_url: str, path: str, authority: bytes) -> dict[str, str]:
-    return {"url": f"{base_url}{path}", "caBundle": base64.b64encode(authority).decode()}
-
-
-def _rule(group: str, version: str, resource: str, operation: str) -> dict[str, Any]:
-    return {
-        "apiGroups": [group],
-        "apiVersions": [version],
-        "resources": [resource],
-        "operations": [operation],
-        "scope": "Namespaced",
-    }
-
-
-def _configuration(kind: str, name: str, *webhooks: Object) -> Object:
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": kind,
-        "metadata": {"name": name, "labels": {MANAGED_BY_LABEL: MANAGED_BY}},
-        "webhooks": list(webhooks),
-    }
+REGISTER_AGAIN_SECONDS = 2.0
 
 
 @dataclass(slots=True)
@@ -131,10 +28,27 @@ class Registration:
     settings: Settings
     _registered: dict[Resource, Object] = field(default_factory=dict)
 
+    def announce(self, health: Health) -> None:
+        health.announce(ADMISSION, "the webhooks are not registered yet")
+
+    async def keep(self, dialect: Dialect, health: Health) -> None:
+        """Once Muster can do its work, and not before: until then pods pass as if it were not there."""
+        await health.wait_until_well(API, WATCHING)
+        while True:
+            try:
+                await self.register(dialect)
+            except KubeError as error:
+                health.problem(ADMISSION, f"the webhooks cannot be registered: {error}")
+                await asyncio.sleep(REGISTER_AGAIN_SECONDS)
+            else:
+                health.well(ADMISSION)
+                return
+
     async def register(self, dialect: Dialect) -> None:
         # The guard first: a gang must not exist for a moment without it.
-        guard = validating_configuration(DEV_NAME, self.base_url, self.authority, self.settings)
-        gate = mutating_configuration(DEV_NAME, self.base_url, self.authority, self.settings, dialect)
+        reach = at_url(self.base_url, self.authority)
+        guard = validating_configuration(DEV_NAME, reach, self.settings)
+        gate = mutating_configuration(DEV_NAME, reach, self.settings, dialect)
         for resource, body in ((VALIDATING_WEBHOOKS, guard), (MUTATING_WEBHOOKS, gate)):
             self._registered[resource] = await self._put(resource, body)
 

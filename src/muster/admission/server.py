@@ -11,7 +11,6 @@ import orjson
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from muster.admission.certificates import ServingCertificate
 from muster.admission.gate import PodGate
 from muster.admission.guard import ParallelismGuard
 from muster.admission.podgroups import PodGroupReview
@@ -19,7 +18,7 @@ from muster.admission.review import REFUSED, REFUSED_FOR_NOW, Review, answer
 from muster.api.dialect import Dialect
 from muster.api.wire import Unreadable
 from muster.core.admit import ALLOWED, Verdict
-from muster.runtime.health import Health
+from muster.runtime.health import STAYING, Health
 from muster.runtime.metrics import Metrics
 
 logger = logging.getLogger(__name__)
@@ -60,21 +59,19 @@ class AdmissionServer:
         app.router.add_post(GATE_PATH, self._gate)
         app.router.add_post(GUARD_PATH, self._guard)
         app.router.add_post(POD_GROUPS_PATH, self._pod_groups)
+        self._add_health(app)
+        return app
+
+    def health_application(self) -> web.Application:
+        """For kubelets and Prometheus, which do not know our authority."""
+        app = web.Application()
+        self._add_health(app)
+        return app
+
+    def _add_health(self, app: web.Application) -> None:
         app.router.add_get("/metrics", self._metrics)
         app.router.add_get("/livez", self._alive)
         app.router.add_get("/readyz", self._ready)
-        return app
-
-    async def start(self, host: str, port: int, certificate: ServingCertificate) -> "Listening":
-        runner = web.AppRunner(self.application(), access_log=None, keepalive_timeout=300, shutdown_timeout=5)
-        await runner.setup()
-        site = web.TCPSite(runner, host, port, ssl_context=certificate.ssl_context())
-        try:
-            await site.start()
-        except OSError:
-            await runner.cleanup()
-            raise
-        return Listening(runner, runner.addresses[0][1])
 
     async def _gate(self, request: web.Request) -> web.Response:
         async def judge(desk: Desk, review: Review, seconds: float) -> Judgement:
@@ -99,7 +96,9 @@ class AdmissionServer:
         return web.Response(body=self.metrics.page(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def _alive(self, _: web.Request) -> web.Response:
-        return web.Response(text="alive\n")
+        """A loop that is stuck does not answer at all. What heals by itself is no reason to end the process."""
+        hopeless = self.health.hopeless
+        return web.Response(text=f"{hopeless or 'alive'}\n", status=503 if hopeless else 200)
 
     async def _ready(self, _: web.Request) -> web.Response:
         return web.Response(text=f"{self.health.sentence}\n", status=200 if self.health.ready else 503)
@@ -120,20 +119,14 @@ class AdmissionServer:
             logger.warning("an object that cannot be read passes untouched: %s", error)
         outcome = "joined" if verdict.join else "allowed" if verdict.allowed else "refused"
         self.metrics.admission.labels(request.path.strip("/"), outcome).observe(time.perf_counter() - began)
-        return web.Response(body=answer(review, verdict, patch, refusal_code), content_type="application/json")
+        response = web.Response(body=answer(review, verdict, patch, refusal_code), content_type="application/json")
+        if not self.health.is_well(STAYING):
+            response.force_close()  # the next one has to go to somebody else
+        return response
 
 
 Judgement = tuple[Verdict, list[dict[str, Any]] | None]
 Judge = Callable[[Desk, Review, float], Awaitable[Judgement]]
-
-
-@dataclass(frozen=True, slots=True)
-class Listening:
-    runner: web.AppRunner
-    port: int
-
-    async def stop(self) -> None:
-        await self.runner.cleanup()
 
 
 def time_to_answer(timeout: str) -> float:

@@ -1,5 +1,6 @@
 """A PodGroup: one running instance of a Workload's template, with the scheduler's verdict on it."""
 
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import ConfigDict
@@ -97,6 +98,16 @@ PROTECTION = "scheduling.k8s.io/podgroup-protection"
 SCHEDULED = "PodGroupScheduled"
 
 
+class GangState(StrEnum):
+    """What has become of a group of pods so far."""
+
+    WAITING = "waiting"
+    """It has not got its nodes yet."""
+    SCHEDULED = "scheduled"
+    ENDING = "ending"
+    """It is being deleted."""
+
+
 class PodGroup(Wire):
     """One running group of pods, with its scheduling policy and the scheduler's verdict on it."""
 
@@ -117,6 +128,13 @@ class PodGroup(Wire):
     @property
     def gang(self) -> GangPolicy | None:
         return self.spec.scheduling_policy.gang
+
+    @property
+    def state(self) -> GangState:
+        if self.metadata.deletion_timestamp is not None:
+            return GangState.ENDING
+        condition = self.scheduled
+        return GangState.SCHEDULED if condition is not None and condition.status == "True" else GangState.WAITING
 
     @property
     def scheduled(self) -> Condition | None:

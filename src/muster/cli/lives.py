@@ -2,21 +2,23 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 from muster.admission.gate import PodGate
 from muster.admission.guard import ParallelismGuard
 from muster.admission.podgroups import PodGroupReview
+from muster.admission.registrar import Registrar
 from muster.admission.registration import Registration
 from muster.admission.server import AdmissionServer, Desk
 from muster.api.dialect import Dialect
 from muster.api.keys import JobKey
 from muster.api.pod import GROUPED_LABEL
+from muster.api.podgroup import GangState
 from muster.config.types import Settings
 from muster.core.decide import Rules
 from muster.core.eligibility import Policy
 from muster.kube.credentials import Credentials
-from muster.kube.errors import KubeError
 from muster.kube.http import HttpClient
 from muster.kube.reflector import Reflector
 from muster.kube.resources import PODS
@@ -26,15 +28,16 @@ from muster.runtime.completion import Completion
 from muster.runtime.events import Recorder
 from muster.runtime.executor import Executor
 from muster.runtime.formation import Formation
-from muster.runtime.health import ADMISSION, API, WATCHING, Health
+from muster.runtime.health import API, WATCHING, Health
 from muster.runtime.keeper import Keeper
+from muster.runtime.leadership import Alone, Lead
+from muster.runtime.metrics import Metrics
 from muster.runtime.observer import Observer
 from muster.runtime.queue import WorkQueue
 from muster.runtime.reconciler import Reconciler
 
 logger = logging.getLogger(__name__)
 
-REGISTER_AGAIN_SECONDS = 2.0
 MEMBERS = {"labelSelector": f"{GROUPED_LABEL}=true"}
 
 
@@ -47,9 +50,10 @@ class Cluster:
     settings: Settings
     health: Health
     server: AdmissionServer
-    registration: Registration | None
+    registration: Registration | Registrar | None
     """None where somebody else registers the webhooks."""
     recorder: Recorder
+    lead: Lead = field(default_factory=Alone)
 
 
 async def live(cluster: Cluster) -> None:
@@ -59,7 +63,7 @@ async def live(cluster: Cluster) -> None:
         logger.info("using %s%s", dialect.api_version, "" if dialect.native else " (Muster's own CRDs)")
         cluster.health.announce(WATCHING, "watching has not started yet")
         if cluster.registration is not None:
-            cluster.health.announce(ADMISSION, "the webhooks are not registered yet")
+            cluster.registration.announce(cluster.health)
         parts = build(cluster, dialect)
         cluster.server.desk = parts.desk
         try:
@@ -84,52 +88,70 @@ class Parts:
 def build(cluster: Cluster, dialect: Dialect) -> Parts:
     client, settings = cluster.client, cluster.settings
     policy = Policy(settings.excluded_namespaces, settings.scheduler_names, groups_by_annotation=not dialect.native)
-    rules, cache, queue = Rules(dialect, policy), Cache(), WorkQueue[JobKey]()
+    metrics, rules, cache = cluster.recorder.metrics, Rules(dialect, policy), Cache()
+    queue = WorkQueue[JobKey](metrics.retries.labels("jobs").inc)
     observer = Observer(client, dialect, cache)
     formation = Formation(observer, Executor(observer), rules, cluster.recorder, cluster.health)
-    keeper = None if dialect.native else Keeper(observer, WorkQueue())
+    keeper = None if dialect.native else Keeper(observer, WorkQueue(metrics.retries.labels("podgroups").inc))
     completing = None if dialect.native else PodGroupReview(Completion(observer), dialect)
     desk = Desk(dialect, PodGate(formation), ParallelismGuard(observer, rules), completing)
+    _measure(metrics, cache, queue, keeper)
     return Parts(
         desk=desk,
         cache=cache,
         queue=queue,
         observer=observer,
         reconciler=Reconciler(cache, queue, formation, rules),
-        resync=Resync(observer, queue, rules, settings.resync_seconds, keeper.queue.add if keeper else None),
+        resync=Resync(observer, queue, rules, settings.resync_seconds, keeper.queue.add if keeper else None, metrics),
         keeper=keeper,
     )
 
 
+def _measure(metrics: Metrics, cache: Cache, queue: WorkQueue[JobKey], keeper: Keeper | None) -> None:
+    """What is asked for when somebody looks, of the life that is lived then."""
+    for state in GangState:
+        metrics.gangs.labels(state.value).set_function(partial(cache.gangs.__getitem__, state))
+    metrics.queue_depth.labels("jobs").set_function(lambda: len(queue))
+    metrics.queue_depth.labels("podgroups").set_function(lambda: len(keeper.queue) if keeper else 0)
+
+
 async def _work(cluster: Cluster, parts: Parts) -> None:
+    """Two kinds of work: every replica watches, and answers admission from what it sees; only the leader is eager."""
     from muster.watching.handlers import Inbox
     from muster.watching.supervisor import Supervisor
 
     settings, health, observer = cluster.settings, cluster.health, parts.observer
     inbox = Inbox(parts.cache, parts.queue, parts.reconciler.formation, parts.resync.on_pod_group)
     supervisor = Supervisor(inbox, observer.dialect, cluster.credentials, parts.resync, health)
+    _rest(parts)
     async with asyncio.TaskGroup() as group:
-        group.create_task(parts.reconciler.run(settings.workers))
         group.create_task(keep_probing(observer, settings.api_group, health, settings.probe_seconds))
         group.create_task(parts.resync.run(health))
         group.create_task(supervisor.run())
+        group.create_task(cluster.lead.while_leading(lambda: _be_eager(parts, settings.workers)))
         if cluster.registration is not None:
-            group.create_task(_register(cluster.registration, cluster.health, observer.dialect))
+            group.create_task(cluster.registration.keep(observer.dialect, health))
         if parts.keeper is not None:
             pods = Reflector(cluster.client, cluster.client, PODS, MEMBERS, parts.keeper.members)
-            group.create_task(parts.keeper.run())
             group.create_task(pods.run())
 
 
-async def _register(registration: Registration, health: Health, dialect: Dialect) -> None:
-    """Once Muster can do its work, and not before: until then pods pass as if it were not there."""
-    await health.wait_until_well(API, WATCHING)
-    while True:
-        try:
-            await registration.register(dialect)
-        except KubeError as error:
-            health.problem(ADMISSION, f"the webhooks cannot be registered: {error}")
-            await asyncio.sleep(REGISTER_AGAIN_SECONDS)
-        else:
-            health.well(ADMISSION)
-            return
+async def _be_eager(parts: Parts, workers: int) -> None:
+    """What others may have left undone is found by a list of everything; from then on the streams tell."""
+    parts.queue.open()
+    if parts.keeper is not None:
+        parts.keeper.queue.open()
+    parts.resync.soon()
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(parts.reconciler.run(workers))
+            if parts.keeper is not None:
+                group.create_task(parts.keeper.run())
+    finally:
+        _rest(parts)
+
+
+def _rest(parts: Parts) -> None:
+    parts.queue.close()
+    if parts.keeper is not None:
+        parts.keeper.queue.close()

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from muster import __version__
+from muster.cli.config import config
 from muster.cli.crds import crds
 
 USAGE = 2
@@ -22,6 +23,7 @@ app = typer.Typer(
 
 
 app.add_typer(crds)
+app.add_typer(config)
 
 
 class Failure(Exception):
@@ -41,6 +43,7 @@ def version() -> None:
 
 @app.command()
 def run(  # noqa: PLR0913, PLR0917 - every flag is an argument
+    config: Annotated[Path | None, typer.Option(help="Settings file; `muster config print` shows every key.")] = None,
     kubeconfig: Annotated[
         Path | None, typer.Option(help="Cluster to work on. Default: the pod's ServiceAccount, else ~/.kube/config.")
     ] = None,
@@ -51,22 +54,25 @@ def run(  # noqa: PLR0913, PLR0917 - every flag is an argument
     ] = False,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Port of the admission server. Default: 9443; with --dev a free one."),
+        typer.Option(min=0, max=65535, help="Port of the admission server. Default: as set; with --dev a free one."),
     ] = None,
     address: Annotated[
-        str | None, typer.Option(help="Address to serve admission on. Default: all; with --dev loopback.")
+        str | None, typer.Option(help="Address to serve admission on. Default: as set; with --dev loopback.")
     ] = None,
     tls_certificate: Annotated[
-        Path | None, typer.Option(help="Certificate chain to serve admission with (PEM). With --dev one is made.")
+        Path | None,
+        typer.Option(help="Certificate chain (PEM) to serve admission with; then the webhooks are yours to register."),
     ] = None,
     tls_key: Annotated[Path | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
-    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    log_level: Annotated[
+        str | None, typer.Option(help="debug, info, warning or error. Default: as set, else info.")
+    ] = None,
 ) -> None:
     """Run the controller and admission in this process."""
     from muster.cli import run as running
 
     serving = running.Serving(dev, address, port, tls_certificate, tls_key)
-    running.run(running.Options(kubeconfig, context, serving, log_level))
+    running.run(running.Options(config, kubeconfig, context, serving, log_level))
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""`muster run`: reads the flags, opens the doors, and ends everything in order."""
+"""`muster run`: reads the flags and the settings, opens the doors, and ends everything in order."""
 
 import asyncio
 import logging
@@ -12,30 +12,34 @@ from pathlib import Path
 
 import uvloop
 
-from muster.admission.certificates import ServingCertificate, self_signed
-from muster.admission.registration import Registration
-from muster.admission.server import AdmissionServer, Listening
+from muster.admission.listening import Listening, listen
+from muster.admission.registrar import Registrar
+from muster.admission.server import AdmissionServer
+from muster.cli.config import read_settings
 from muster.cli.lives import Cluster, live
+from muster.cli.logs import log_to_stderr
 from muster.cli.main import Failure
+from muster.cli.roles import Dev, Given, Installed, Role
 from muster.config.types import Settings
+from muster.core.election import Terms
+from muster.kube.client import KubeClient
 from muster.kube.credentials import Credentials, NoCredentials, load_credentials
 from muster.kube.http import HttpClient
 from muster.runtime.events import Recorder
-from muster.runtime.health import API, Health
+from muster.runtime.health import API, STAYING, Health
+from muster.runtime.leadership import Alone, Lead, Leadership
 from muster.runtime.metrics import Metrics
 
 logger = logging.getLogger("muster")
 
 LOOPBACK = "127.0.0.1"
-EVERYWHERE = "0.0.0.0"  # noqa: S104 - in a pod, the API server comes from outside
-DEFAULT_PORT = 9443
 LAST_EVENTS_SECONDS = 2.0
-LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+LEVELS = ("debug", "info", "warning", "error")
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """Where and with what admission is served."""
+    """Where and with what admission is served, as far as flags say so."""
 
     dev: bool
     """On loopback, with a certificate of its own, and webhooks that live as long as the process."""
@@ -47,43 +51,57 @@ class Serving:
 
 @dataclass(frozen=True, slots=True)
 class Options:
+    config: Path | None
     kubeconfig: Path | None
     context: str | None
     serving: Serving
-    log_level: str
+    log_level: str | None
 
 
 def run(options: Options) -> None:
-    level = LEVELS.get(options.log_level.lower())
-    if level is None:
-        raise Failure(f"--log-level is one of {', '.join(LEVELS)}, not {options.log_level!r}")
-    certificate = _certificate(options.serving)
-    _log_to_stderr(level)
+    settings = _settings(options)
+    role = _role(options.serving, settings)
+    log_to_stderr(settings.logging)
     try:
         credentials = load_credentials(options.kubeconfig, options.context)
     except NoCredentials as problem:
         raise Failure(str(problem)) from problem
-    uvloop.run(_serve(options.serving, certificate, credentials, Settings()))
+    uvloop.run(_serve(role, credentials, settings))
 
 
-def _certificate(serving: Serving) -> ServingCertificate:
+def _settings(options: Options) -> Settings:
+    """The file's, and what flags and the way to run say on top."""
+    level = options.log_level.lower() if options.log_level is not None else None
+    if level is not None and level not in LEVELS:
+        raise Failure(f"--log-level is one of {', '.join(LEVELS)}, not {options.log_level!r}")
+    settings, serving = read_settings(options.config), options.serving
+    changes: dict[str, object] = {}
     if serving.dev:
-        return self_signed(serving.address or LOOPBACK)
+        changes = {"address": LOOPBACK, "port": 0, "health_port": 0, "drain_seconds": 0.0}
+    elif serving.certificate is not None and options.config is None:
+        changes = {"health_port": 0}
+    changes |= {
+        name: value for name, value in (("address", serving.address), ("port", serving.port)) if value is not None
+    }
+    return settings.model_copy(
+        update={
+            "serving": settings.serving.model_copy(update=changes),
+            "logging": settings.logging.model_copy(update={"level": level} if level else {}),
+        }
+    )
+
+
+def _role(serving: Serving, settings: Settings) -> Role:
+    if serving.dev:
+        return Dev(settings)
+    if serving.certificate is None and serving.key is None:
+        return Installed(settings)
     if serving.certificate is None or serving.key is None:
-        raise Failure("give --tls-certificate and --tls-key to serve admission with, or --dev, which makes its own")
-    try:
-        given = ServingCertificate(b"", serving.certificate.read_bytes(), serving.key.read_bytes())
-        given.ssl_context()
-    except OSError as error:  # an SSLError is one, too
-        raise Failure(
-            f"cannot serve with {serving.certificate} and {serving.key}: {error.strerror or error}"
-        ) from error
-    return given
+        raise Failure("--tls-certificate and --tls-key belong together")
+    return Given.read(serving.certificate, serving.key)
 
 
-async def _serve(
-    serving: Serving, certificate: ServingCertificate, credentials: Credentials, settings: Settings
-) -> None:
+async def _serve(role: Role, credentials: Credentials, settings: Settings) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -91,53 +109,76 @@ async def _serve(
     health.announce(API, "the API server has not been asked yet")
     metrics = Metrics()
     server = AdmissionServer(health, metrics=metrics)
-    async with HttpClient(credentials) as client, _listening(server, serving, certificate) as listening:
-        base_url = f"https://{serving.address or LOOPBACK}:{listening.port}"
-        registration = Registration(client, base_url, certificate.authority, settings) if serving.dev else None
-        recorder = Recorder(client, f"{socket.gethostname()}-{os.getpid()}", metrics)
-        cluster = Cluster(client, credentials, settings, health, server, registration, recorder)
-        work, posting = asyncio.create_task(live(cluster)), asyncio.create_task(recorder.run())
+    async with HttpClient(credentials, metrics.count_call) as client, _listening(server, settings, role) as listening:
+        role.begin(client, listening, health, metrics)
+        recorder = Recorder(client, identity(), metrics)
+        lead = _lead(role, client, settings, metrics)
+        cluster = Cluster(client, credentials, settings, health, server, role.registration, recorder, lead)
+        tasks = [asyncio.create_task(each) for each in (live(cluster), recorder.run(), role.run(), lead.run())]
         stopping = asyncio.create_task(stop.wait())
-        await asyncio.wait({work, posting, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        # The webhooks go first: from then on nobody asks a server that is about to end.
-        if registration is not None:
-            await registration.remove()
+        await asyncio.wait({*tasks, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        # Another can lead at once, while this one still answers.
+        releasing = asyncio.create_task(lead.release())
+        if stop.is_set():
+            await _drain(health, settings.serving.drain_seconds)
+        await releasing
+        await role.end()
         await recorder.drain(LAST_EVENTS_SECONDS)
-        for task in (work, posting):
+        for task in tasks:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
 
 
+def _lead(role: Role, client: KubeClient, settings: Settings, metrics: Metrics) -> Lead:
+    """Only where there are others: a developer's Muster is alone, and one with a given certificate knows of none."""
+    chosen = settings.leadership
+    if not isinstance(role, Installed) or not chosen.enabled:
+        metrics.leader.set(1)
+        return Alone()
+    terms = Terms(identity(), chosen.duration_seconds, chosen.renew_seconds)
+    lead = Leadership(client, settings.service.namespace, chosen.lease_name, terms, metrics)
+    if isinstance(role.registration, Registrar):
+        role.registration.leads = lead.leads
+    return lead
+
+
+def identity() -> str:
+    """Who this replica is among the others."""
+    return os.environ.get("POD_NAME") or f"{socket.gethostname()}-{os.getpid()}"
+
+
+async def _drain(health: Health, seconds: float) -> None:
+    """Not ready any more, and answering still: it takes a while until nobody is sent here."""
+    health.announce(STAYING, "Muster is shutting down")
+    logger.info("shutting down; admission is answered for %g s more", seconds)
+    await asyncio.sleep(seconds)
+
+
 @asynccontextmanager
-async def _listening(
-    server: AdmissionServer, serving: Serving, certificate: ServingCertificate
-) -> AsyncIterator[Listening]:
-    host = serving.address or (LOOPBACK if serving.dev else EVERYWHERE)
-    port = serving.port if serving.port is not None else (0 if serving.dev else DEFAULT_PORT)
+async def _listening(server: AdmissionServer, settings: Settings, role: Role) -> AsyncIterator[Listening]:
+    """Admission, and health beside it. Health comes first and goes last: somebody may want to know why."""
+    place = settings.serving
+    open_doors: list[Listening] = []
     try:
-        listening = await server.start(host, port, certificate)
-    except OSError as error:
-        raise Failure(f"cannot serve admission on {host}:{port}: {error.strerror or error}") from error
-    logger.info("admission is served on https://%s:%d", host, listening.port)
-    try:
+        if place.health_port:
+            open_doors.append(await _open("health", place.health_port, place.address, server, role))
+        listening = await _open("admission", place.port, place.address, server, role)
+        open_doors.append(listening)
         yield listening
     finally:
-        await listening.stop()
+        for each in reversed(open_doors):
+            await each.stop()
 
 
-def _log_to_stderr(level: int) -> None:
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    # kopf tells of every call of every handler, which at ten thousand Jobs is a megabyte a minute.
-    logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
-    logging.getLogger("kopf._core.reactor.running").setLevel(logging.ERROR)  # signals are ours, and it warns of that
-    logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(_in_one_line)
-
-
-def _in_one_line(record: logging.LogRecord) -> bool:
-    """kopf's end is no surprise: it is told with its reason and started again. Its traces would only look like one."""
-    if record.name.startswith("kopf"):
-        record.exc_info = None
-    return True
+async def _open(what: str, port: int, host: str, server: AdmissionServer, role: Role) -> Listening:
+    secure = what == "admission"
+    try:
+        if secure:
+            listening = await listen(server.application(), host, port, role.door.context)
+        else:
+            listening = await listen(server.health_application(), host, port)
+    except OSError as error:
+        raise Failure(f"cannot serve {what} on {host}:{port}: {error.strerror or error}") from error
+    logger.info("%s is served on %s://%s:%d", what, "https" if secure else "http", host, listening.port)
+    return listening

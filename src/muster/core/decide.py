@@ -14,10 +14,10 @@ from muster.api.workload import Workload
 from muster.core.desired import desired_pod_group, desired_workload
 from muster.core.eligibility import Policy, left_alone
 from muster.core.naming import pod_group_name, workload_name
-from muster.core.ownership import controls, pod_groups_of, workloads_of
+from muster.core.ownership import controls, is_ours, pod_groups_of, workloads_of
 from muster.core.reasons import Reason
 
-_TRIED_NAMES = 16
+TRIED_NAMES = 16
 """How far down the series of names an object is still recognised as ours."""
 
 
@@ -31,6 +31,8 @@ class Pods:
     """At least one may still run."""
     group: str = ""
     """The group of the live ones; empty if they are plain."""
+    name: str = field(default="", compare=False)
+    """The live one that was looked at."""
 
 
 NO_PODS = Pods(exist=False, live=False)
@@ -106,11 +108,38 @@ def decide(seen: Observed, rules: Rules) -> Decision:
         return _hold(Reason.JOB_BEING_DELETED)
     if seen.pods is not None and seen.pods.live:
         return _follow(seen.pods.group, job, seen, rules)
+    if not job.finished and (anchor := anchor_of(seen)) is not None:
+        return _keep(anchor, job, seen)
     if (why := left_alone(job, rules.policy)) is not None:
         return _plain(why)
     if seen.rejected:
         return _plain(Reason.REJECTED, seen.rejected)
     return _form(job, seen, rules)
+
+
+def anchor_of(seen: Observed) -> PodGroup | None:
+    """The PodGroup that Muster made for this very Job, if there is one: it decides for every replica.
+
+    What else is found, or how one replica is set up, changes nothing while it exists. It is looked for by name before
+    any pod is let in plain, so no replica can let one in plain while another lets its siblings join.
+    """
+    job = seen.job
+    made = [g for g in seen.pod_groups if job is not None and controls(job, g.metadata) and is_ours(g.metadata)]
+    return min(made, key=lambda g: (g.metadata.deletion_timestamp is not None, g.metadata.name), default=None)
+
+
+def _keep(anchor: PodGroup, job: JobView, seen: Observed) -> Decision:
+    """The gang was formed. What is missing of its Workload is made again, since the scheduler asks for it."""
+    name = anchor.metadata.name
+    if anchor.metadata.deletion_timestamp is not None:
+        return _hold(Reason.POD_GROUP_BEING_DELETED, name)
+    described = any(workload.metadata.name == anchor.workload_name for workload in seen.workloads)
+    ours_to_make = anchor.workload_name in _our_workload_names(job) and anchor.workload_name not in seen.taken
+    if described or seen.rejected or not ours_to_make:
+        return _join(name, Reason.GANG_FORMED)
+    if job.suspended:
+        return _hold(Reason.SUSPENDED)
+    return _create_workload(desired_workload(job, anchor.workload_name), name)
 
 
 def _follow(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
@@ -191,11 +220,15 @@ def _complete(job: JobView, workload: Workload, seen: Observed, rules: Rules) ->
 def _free_workload_name(job: JobView, seen: Observed) -> str:
     """The name that a PodGroup of the Job still refers to, if its Workload was deleted; else the next free one."""
     referred = {group.workload_name for group in seen.pod_groups if controls(job, group.metadata)}
-    ours = [workload_name(job.key.name, job.uid, collision) for collision in range(_TRIED_NAMES)]
-    if (lost := next((name for name in ours if name in referred and name not in seen.taken), None)) is not None:
+    usable = (name for name in _our_workload_names(job) if name in referred and name not in seen.taken)
+    if (lost := next(usable, None)) is not None:
         return lost
     names = (workload_name(job.key.name, job.uid, collision) for collision in count())
     return next(name for name in names if name not in seen.taken)
+
+
+def _our_workload_names(job: JobView) -> list[str]:
+    return [workload_name(job.key.name, job.uid, collision) for collision in range(TRIED_NAMES)]
 
 
 def _free_pod_group_name(workload: Workload, seen: Observed) -> str:
@@ -208,7 +241,7 @@ def _is_our_name(group: str, workload: Workload) -> bool:
     if len(workload.spec.pod_group_templates) != 1:
         return False
     template = workload.spec.pod_group_templates[0].name
-    return any(group == pod_group_name(workload.metadata.name, template, nth) for nth in range(_TRIED_NAMES))
+    return any(group == pod_group_name(workload.metadata.name, template, nth) for nth in range(TRIED_NAMES))
 
 
 def _names(things: list[Workload] | list[PodGroup]) -> str:

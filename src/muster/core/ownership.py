@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from muster.api.job import JobView
-from muster.api.meta import ObjectMeta
+from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL, ObjectMeta
 from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
 
@@ -28,6 +28,11 @@ def is_leftover(metadata: ObjectMeta, job: JobView) -> bool:
     """Controlled by a Job, and not by this one: identity is the UID."""
     owner = metadata.controller
     return owner is not None and owner.is_job and owner.uid != job.uid
+
+
+def is_ours(metadata: ObjectMeta) -> bool:
+    """Made by Muster, by its label. It tells who made an object, never whose it is."""
+    return metadata.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
 
 
 def controls(job: JobView, metadata: ObjectMeta) -> bool:

@@ -1,6 +1,6 @@
 """The real client: aiohttp, one connection pool, no blind retry of writes."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from types import TracebackType
@@ -23,12 +23,23 @@ CONNECTIONS = 64
 KEEPALIVE_SECONDS = 30
 LONGEST_LINE_BYTES = 8 * 1024 * 1024
 FIELD_MANAGER = "muster"
+READS = {"get", "list"}
+METHODS = {"get": "GET", "list": "GET", "create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE"}
 JSON, MERGE, APPLY = "application/json", "application/merge-patch+json", "application/apply-patch+yaml"
 
 
+Count = Callable[[str, str, str], None]
+"""Told of every call: its verb, its resource, and the class of the answer's code (2xx, …; none if there was none)."""
+
+
+def uncounted(verb: str, resource: str, code: str) -> None:
+    pass
+
+
 class HttpClient:
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(self, credentials: Credentials, count: Count = uncounted) -> None:
         self._credentials = credentials
+        self._count = count
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -53,25 +64,26 @@ class HttpClient:
             await self._session.close()
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Object:
-        return await self._call("GET", resource.path(namespace, name))
+        return await self._call("get", resource, resource.path(namespace, name))
 
     async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
-        return await self._call("GET", resource.path(namespace), params=params)
+        return await self._call("list", resource, resource.path(namespace), params=params)
 
     async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
-        return await self._call("POST", resource.path(namespace), body=body)
+        return await self._call("create", resource, resource.path(namespace), body=body)
 
     async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
-        return await self._call("PUT", resource.path(namespace, name), body=body)
+        return await self._call("update", resource, resource.path(namespace, name), body=body)
 
     async def patch(self, resource: Resource, namespace: str, name: str, body: Object, part: str = "") -> Object:
         path = resource.path(namespace, name) + (f"/{part}" if part else "")
-        return await self._call("PATCH", path, body=body, content_type=MERGE)
+        return await self._call("patch", resource, path, body=body, content_type=MERGE)
 
     async def watch(self, resource: Resource, params: Mapping[str, str]) -> AsyncIterator[bytes]:
         """The lines of a watch stream, until the server ends it."""
         try:
             async with self._request("GET", resource.path(), params=params, timeout=WATCH_TIMEOUT) as answer:
+                self._count("watch", resource.plural, f"{answer.status // 100}xx")
                 if answer.status >= 400:
                     _read(answer, await answer.read())
                 async for line in answer.content:
@@ -82,39 +94,52 @@ class HttpClient:
     async def apply(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
         """Server-side apply: made if it is missing, else changed to this where we, or nobody, said otherwise."""
         params = {"fieldManager": FIELD_MANAGER, "force": "true"}
-        return await self._call("PATCH", resource.path(namespace, name), params=params, body=body, content_type=APPLY)
+        path = resource.path(namespace, name)
+        return await self._call("patch", resource, path, params=params, body=body, content_type=APPLY)
 
     async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None:
         body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": dict(preconditions)}
-        await self._call("DELETE", resource.path(namespace, name), body=body)
+        await self._call("delete", resource, resource.path(namespace, name), body=body)
 
     async def _call(
         self,
-        method: str,
+        verb: str,
+        resource: Resource,
         path: str,
         params: Mapping[str, str] | None = None,
         body: Object | None = None,
         content_type: str = JSON,
     ) -> Object:
         """A read is tried once more if its connection broke: an idle one may have been closed under it."""
-        send = partial(self._send, method, path, params, body, content_type)
+        send = partial(self._send, verb, resource, path, params, body, content_type)
         try:
             return await send()
         except Unreachable:
-            if method != "GET":
+            if verb not in READS:
                 raise
             return await send()
 
     async def _send(
-        self, method: str, path: str, params: Mapping[str, str] | None, body: Object | None, content_type: str
+        self,
+        verb: str,
+        resource: Resource,
+        path: str,
+        params: Mapping[str, str] | None,
+        body: Object | None,
+        content_type: str,
     ) -> Object:
         data = orjson.dumps(body) if body is not None else None
         headers = {"Content-Type": content_type} if body is not None else {}
+        code = "none"
         try:
-            async with self._request(method, path, params=params, data=data, headers=headers) as answer:
-                return _read(answer, await answer.read())
+            async with self._request(METHODS[verb], path, params=params, data=data, headers=headers) as answer:
+                content = await answer.read()
+                code = f"{answer.status // 100}xx"
+                return _read(answer, content)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._unreachable(error) from error
+        finally:
+            self._count(verb, resource.plural, code)
 
     @asynccontextmanager
     async def _request(self, method: str, path: str, **options: Any) -> AsyncIterator[aiohttp.ClientResponse]:

@@ -4,7 +4,7 @@ Every entry carries a resourceVersion, and an older one never replaces a newer o
 arrive in any order.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from muster.api.job import JobView
 from muster.api.keys import JobKey, Uid
 from muster.api.meta import ObjectMeta
-from muster.api.podgroup import PodGroup
+from muster.api.podgroup import GangState, PodGroup
 from muster.api.workload import Workload
 from muster.core.decide import Observed
 
@@ -61,6 +61,8 @@ class Cache:
     trusted: bool = False
     """The streams are up and everything has been listed: what is here was really there a moment ago."""
     jobs: dict[JobKey, JobView] = field(default_factory=dict)
+    gangs: Counter[GangState] = field(default_factory=Counter)
+    """How many PodGroups of Jobs are in which state."""
     _workloads: _Shelf[Workload] = field(default_factory=lambda: _Shelf(_workload_keys))
     _pod_groups: _Shelf[PodGroup] = field(default_factory=lambda: _Shelf(_pod_group_keys))
 
@@ -103,10 +105,22 @@ class Cache:
 
     def put_pod_group(self, group: PodGroup) -> bool:
         """Likewise. The scheduler's reports in its status change nothing for the Job."""
-        return self._pod_groups.put(group)
+        place = _place(group.metadata)
+        before = self._pod_groups.items.get(place)
+        changed = self._pod_groups.put(group)
+        self._count(before, self._pod_groups.items.get(place))
+        return changed
 
     def drop_pod_group(self, metadata: ObjectMeta) -> bool:
-        return self._pod_groups.drop(metadata)
+        before = self._pod_groups.items.get(_place(metadata))
+        dropped = self._pod_groups.drop(metadata)
+        self._count(before, self._pod_groups.items.get(_place(metadata)))
+        return dropped
+
+    def _count(self, before: PodGroup | None, after: PodGroup | None) -> None:
+        for group, change in ((before, -1), (after, 1)):
+            if group is not None and (owner := group.metadata.controller) is not None and owner.is_job:
+                self.gangs[group.state] += change
 
     def jobs_of(self, thing: Workload | PodGroup) -> set[JobKey]:
         """The Jobs that a change of the object concerns."""

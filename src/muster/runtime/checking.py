@@ -18,6 +18,7 @@ from muster.kube.probing import find_missing_right, find_problem
 from muster.kube.profiles import Missing, find_dialect
 from muster.kube.resources import JOBS, Resource, pod_groups, workloads
 from muster.runtime.health import API, Health
+from muster.runtime.metrics import Metrics
 from muster.runtime.observer import Observer
 from muster.runtime.queue import WorkQueue
 
@@ -83,6 +84,7 @@ class Resync:
     every_seconds: float
     on_pod_group: Callable[[tuple[str, str]], None] | None = None
     """Told of every PodGroup, where Muster keeps them itself."""
+    metrics: Metrics = field(default_factory=Metrics)
     _now: asyncio.Event = field(default_factory=asyncio.Event)
 
     def soon(self) -> None:
@@ -97,10 +99,13 @@ class Resync:
             try:
                 drift = await self.once()
             except KubeError as error:
+                self.metrics.resyncs.labels("failed").inc()
                 logger.warning("the resync failed and is tried again: %s", error)
                 await asyncio.sleep(SOON_SECONDS)
                 self.soon()
                 continue
+            self.metrics.resyncs.labels("done").inc()
+            self.metrics.resync_drift.inc(drift)
             if drift:
                 logger.info("the resync found %d Jobs that the streams had not shown as they are", drift)
 

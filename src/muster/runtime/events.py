@@ -101,7 +101,8 @@ class Recorder:
         self._posted[event.name] = None
         while len(self._posted) > REMEMBERED:
             self._posted.popitem(last=False)
-        logger.info("%s %s: %s", event.job.key, event.reason, plain_text(event.message))
+        key, told = event.job.key, plain_text(event.message)
+        logger.info("%s %s: %s", key, event.reason, told, extra={"job": key})
         self.metrics.events.labels(event.reason.value).inc()
         try:
             self._queue.put_nowait(event)
@@ -127,7 +128,8 @@ class Recorder:
             except Terminating:
                 pass  # the namespace goes, and nobody will read it
             except KubeError as error:
-                logger.warning("%s: the event %s was not posted: %s", event.job.key, event.reason, error)
+                key = event.job.key
+                logger.warning("%s: the event %s was not posted: %s", key, event.reason, error, extra={"job": key})
             finally:
                 self._queue.task_done()
 

@@ -4,10 +4,12 @@ The controller does it when a Job appears, the pod gate when a pod does; both co
 """
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from muster.api.keys import JobRef, Uid
-from muster.core.decide import Action, CreateWorkload, Decision, Membership, Observed, Rules, decide
+from muster.core.decide import Action, CreateWorkload, Decision, Membership, Observed, Rules, anchor_of, decide
 from muster.core.reasons import EventReason
 from muster.kube.errors import Forbidden
 from muster.runtime.events import Recorder
@@ -15,6 +17,7 @@ from muster.runtime.executor import Executor, Written
 from muster.runtime.health import API, Health
 from muster.runtime.memory import Memory
 from muster.runtime.observer import Observer
+from muster.runtime.stopwatch import POD_GROUP, WORKLOAD, Stopwatch
 
 MAX_STEPS = 24
 """Two writes suffice; more are needed only when names are taken. A bound, so that no Job can keep us for ever."""
@@ -34,6 +37,52 @@ class Lesson:
     rejected: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class PodWitness:
+    """A living pod of the Job: what it is, its siblings are."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupWitness:
+    """Muster's own PodGroup, seen before the pods were listed and none of them was plain: its pods join it.
+
+    While that very object exists no replica lets a plain pod in (`core.decide.anchor_of`), so it need not be listed
+    again whether somebody did.
+    """
+
+    uid: Uid
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A decision that holds for the Job's next pods for as long as its witness is still there.
+
+    Other replicas come to their own decisions, and caches lag, the API server's own too. So nothing is remembered
+    without a witness, and the witness is read again, from the store, for every pod.
+    """
+
+    decision: Decision
+    witness: PodWitness | GroupWitness
+
+
+@dataclass(frozen=True, slots=True)
+class _Proof:
+    """What the last look proved, until the next step."""
+
+    group_uid: Uid | None = None
+    """This PodGroup was there before the pods were listed, and still was afterwards."""
+    read_by_name: bool = False
+    """After the pods were listed, Muster had made nothing for the Job."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    task: asyncio.Task[Decision]
+    began: int
+
+
 @dataclass(slots=True)
 class Formation:
     observer: Observer
@@ -41,48 +90,66 @@ class Formation:
     rules: Rules
     recorder: Recorder
     health: Health
-    _under_way: dict[Uid, asyncio.Task[Decision]] = field(default_factory=dict)
-    _verdicts: Memory[Uid, Decision] = field(default_factory=lambda: Memory(VERDICT_SECONDS))
+    _under_way: dict[Uid, _Work] = field(default_factory=dict)
+    _verdicts: Memory[Uid, Verdict] = field(default_factory=lambda: Memory(VERDICT_SECONDS))
     _lessons: Memory[Uid, Lesson] = field(default_factory=lambda: Memory(LESSON_SECONDS))
+    stopwatch: Stopwatch = field(init=False)
+    _order: Iterator[int] = field(default_factory=count)
+
+    def __post_init__(self) -> None:
+        self.stopwatch = Stopwatch(self.recorder.metrics)
 
     async def ensure(self, ref: JobRef) -> Decision:
         """Form the Job's gang if it should have one. Callers of the same Job wait for the same work."""
+        came = next(self._order)
         while True:
             if (decision := await self._recent_verdict(ref)) is not None:
                 return decision
-            task, mine = self._under_way.get(ref.uid), False
-            if task is None:
-                task, mine = self._start(ref), True
+            work = self._under_way.get(ref.uid) or self._start(ref)
             # Shielded: one caller's deadline must not cut the work off that others wait for.
-            decision = await asyncio.shield(task)
-            if mine or decision.membership is Membership.HOLD:
+            decision = await asyncio.shield(work.task)
+            if work.began > came or decision.membership is Membership.HOLD:
                 return decision
             # Work that began before this caller came may have missed the pod that was made just before it: check.
 
-    def _start(self, ref: JobRef) -> asyncio.Task[Decision]:
-        task = asyncio.create_task(self._form(ref), name=f"form {ref.key}")
-        self._under_way[ref.uid] = task
-        task.add_done_callback(lambda done: self._finish(ref.uid, done))
-        return task
+    def _start(self, ref: JobRef) -> _Work:
+        self.stopwatch.start(ref.uid)
+        work = _Work(asyncio.create_task(self._form(ref), name=f"form {ref.key}"), next(self._order))
+        self._under_way[ref.uid] = work
+        work.task.add_done_callback(lambda done: self._finish(ref.uid, done))
+        return work
 
     def forget(self, uid: Uid) -> None:
         """Something about the Job changed: the next pod is looked at afresh."""
         self._verdicts.forget(uid)
 
     async def _recent_verdict(self, ref: JobRef) -> Decision | None:
-        """A Job's pods come in bursts: the answer to the first holds for the next ones, while they agree with it."""
+        """A Job's pods come in bursts: the answer to the first holds for the next ones, while its witness stands."""
         verdict = self._verdicts.recall(ref.uid)
-        if verdict is None or verdict.sticky:
-            return verdict
-        pods = await self.observer.recent_pods(ref)
-        if not pods.live:
-            return verdict
-        if pods.group != verdict.group:
+        if verdict is None:
+            return None
+        confirmed = await self._ask_witness(ref, verdict)
+        if confirmed is None:
             self.forget(ref.uid)
             return None
-        followed = replace(verdict, sticky=True)
-        self._verdicts.remember(ref.uid, followed)
-        return followed
+        if confirmed is not verdict:
+            self._verdicts.remember(ref.uid, confirmed)
+        return confirmed.decision
+
+    async def _ask_witness(self, ref: JobRef, verdict: Verdict) -> Verdict | None:
+        group, witness = verdict.decision.group, verdict.witness
+        if isinstance(witness, PodWitness):
+            pod = await self.observer.pod(ref, witness.name)
+            return verdict if pod.live and pod.group == group else None
+        # Pods that passed while no webhook was there or was asked (failurePolicy: Ignore) are only seen in a list.
+        found, pods = await asyncio.gather(
+            self.observer.pod_group(ref.key.namespace, group), self.observer.recent_pods(ref)
+        )
+        if found is None or found.metadata.uid != witness.uid or found.metadata.deletion_timestamp is not None:
+            return None
+        if not pods.live:
+            return verdict
+        return Verdict(replace(verdict.decision, sticky=True), PodWitness(pods.name)) if pods.group == group else None
 
     def _finish(self, uid: Uid, task: asyncio.Task[Decision]) -> None:
         self._under_way.pop(uid, None)
@@ -91,31 +158,52 @@ class Formation:
 
     async def preview(self, ref: JobRef) -> Decision:
         """What `ensure` would do next, without doing it."""
-        return decide(self._recall(await self.observer.live(ref, thorough=True)), self.rules)
-
-    async def _form(self, ref: JobRef) -> Decision:
-        decision = await self._settle(ref)
-        if decision.membership is not Membership.HOLD:
-            self._verdicts.remember(ref.uid, decision)
+        seen = self._recall(await self.observer.live(ref, thorough=True))
+        decision = decide(seen, self.rules)
+        if _is_open(decision) and seen.job is not None:
+            decision = decide(await self.observer.with_own_pair(seen, seen.job), self.rules)
         return decision
 
-    async def _settle(self, ref: JobRef) -> Decision:
-        known = self.observer.known(ref)
-        if _joins(decide(known, self.rules)):
-            decision = decide(await self.observer.with_pods(known, ref), self.rules)
-            if _joins(decision):
-                return decision
-        # A cached view may only say yes. Anything else is looked at again, live.
-        seen = self._recall(await self.observer.live(ref))
+    async def _form(self, ref: JobRef) -> Decision:
+        """Look, write what is missing, and look again, until the answer is proven."""
+        seen, proven = await self._look(ref)
         for _ in range(MAX_STEPS):
             decision = decide(seen, self.rules)
-            if decision.action is None:
+            if decision.action is not None:
+                written = await self._write(decision.action, seen)
+                self._report(decision, written)
+                seen, proven = self._learn(written.seen), _Proof()
+            elif _joins(decision) and not (decision.sticky or proven.group_uid):
+                seen, proven = await self._confirm(seen, ref, decision.group)
+            elif _is_open(decision) and not proven.read_by_name and seen.job is not None:
+                seen, proven = await self.observer.with_own_pair(seen, seen.job), _Proof(read_by_name=True)
+            else:
                 self.recorder.report(seen.job, decision)
+                self._remember(ref.uid, seen, decision)
                 return decision
-            written = await self._write(decision.action, seen)
-            self._report(decision, written)
-            seen = self._learn(written.seen)
         raise Unsettled(f"the gang of Job {ref.key} could not be formed in {MAX_STEPS} steps")
+
+    async def _look(self, ref: JobRef) -> tuple[Observed, _Proof]:
+        """A cached view may only say yes. Anything else is looked at again, live."""
+        known = self.observer.known(ref)
+        decision = decide(known, self.rules)
+        if _joins(decision):
+            seen, proven = await self._confirm(known, ref, decision.group)
+            if _joins(decide(seen, self.rules)):
+                return seen, proven
+        return self._recall(await self.observer.live(ref)), _Proof()
+
+    async def _confirm(self, seen: Observed, ref: JobRef, group: str) -> tuple[Observed, _Proof]:
+        uid = _uid_of(seen, group)
+        seen = await self.observer.confirmed(seen, ref, group)
+        return seen, _Proof(group_uid=uid if uid == _uid_of(seen, group) else None)
+
+    def _remember(self, uid: Uid, seen: Observed, decision: Decision) -> None:
+        anchor = anchor_of(seen)
+        if decision.sticky and seen.pods is not None:
+            self._verdicts.remember(uid, Verdict(decision, PodWitness(seen.pods.name)))
+        elif anchor is not None and _joins(decision) and anchor.metadata.name == decision.group:
+            self._verdicts.remember(uid, Verdict(decision, GroupWitness(anchor.metadata.uid)))
 
     async def _write(self, action: Action, seen: Observed) -> Written:
         try:
@@ -134,8 +222,10 @@ class Formation:
                 job, EventReason.NAME_TAKEN, f"{written.taken} belongs to somebody else; taking the next name"
             )
         elif written.created and isinstance(decision.action, CreateWorkload):
+            self.stopwatch.stop(job.uid, WORKLOAD)
             self.recorder.tell(job, EventReason.WORKLOAD_CREATED, f"Created Workload {written.created}")
         elif written.created:
+            self.stopwatch.stop(job.uid, POD_GROUP)
             self.recorder.tell(job, EventReason.POD_GROUP_CREATED, f"Created PodGroup {written.created}")
 
     def _recall(self, seen: Observed) -> Observed:
@@ -150,3 +240,12 @@ class Formation:
 
 def _joins(decision: Decision) -> bool:
     return decision.settled and decision.membership is Membership.JOIN
+
+
+def _is_open(decision: Decision) -> bool:
+    """Plain, and no living pod says so: another replica may have formed the gang meanwhile."""
+    return decision.membership is Membership.PLAIN and not decision.sticky
+
+
+def _uid_of(seen: Observed, group: str) -> Uid | None:
+    return next((found.metadata.uid for found in seen.pod_groups if found.metadata.name == group), None)

@@ -10,6 +10,14 @@ logger = logging.getLogger(__name__)
 API = "api"
 WATCHING = "watching"
 ADMISSION = "admission"
+CERTIFICATE = "certificate"
+"""There is a certificate that can be served."""
+TRUST = "trust"
+"""The API server trusts it."""
+SERVING = "serving"
+"""Our own port answers with it."""
+STAYING = "staying"
+"""We are not about to end."""
 
 
 @dataclass(slots=True)
@@ -18,6 +26,8 @@ class Health:
 
     _problems: dict[str, str] = field(default_factory=dict)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    hopeless: str = ""
+    """Why only a new process can help, if that is so."""
 
     def announce(self, part: str, waiting_for: str) -> None:
         self._problems[part] = waiting_for

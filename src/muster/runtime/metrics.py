@@ -1,28 +1,51 @@
-"""What Prometheus can ask. Labels are bounded: reasons, webhooks and verdicts, never names or namespaces."""
+"""What Prometheus can ask. Labels are bounded: reasons, kinds, verbs and verdicts, never names or namespaces."""
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from functools import partial
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+LONG_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 
 
 class Metrics:
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self.events = Counter(
-            "muster_events",
-            "Things told in an event on a Job, by the event's reason",
-            ["reason"],
-            registry=self._registry,
-        )
-        self.told = Counter(
+        self._of_what_people_see()
+        self._of_the_work()
+        self._of_the_api_server()
+
+    def _of_what_people_see(self) -> None:
+        counter, gauge = partial(Counter, registry=self._registry), partial(Gauge, registry=self._registry)
+        self.events = counter("muster_events", "Things told in an event on a Job, by the event's reason", ["reason"])
+        self.told = counter(
             "muster_jobs_told",
             "Jobs that Muster stood aside from or could not help, by the reason that their event names",
             ["reason"],
+        )
+        self.events_dropped = counter("muster_events_dropped", "Events that were not posted, since too many waited")
+        self.gangs = gauge("muster_gangs", "PodGroups of Jobs, by state", ["state"])
+        self.formation = Histogram(
+            "muster_formation_seconds",
+            "Time from this replica's first sight of a Job until it made the workload and the podgroup, and until it "
+            "saw it scheduled",
+            ["stage"],
+            buckets=LONG_SECONDS,
             registry=self._registry,
         )
-        self.events_dropped = Counter(
-            "muster_events_dropped", "Events that were not posted, since too many waited", registry=self._registry
+
+    def _of_the_work(self) -> None:
+        counter, gauge = partial(Counter, registry=self._registry), partial(Gauge, registry=self._registry)
+        self.queue_depth = gauge("muster_queue_depth", "Keys that wait for a worker", ["queue"])
+        self.retries = counter("muster_retries", "Work that failed and is tried again", ["queue"])
+        self.resyncs = counter("muster_resyncs", "Lists of everything, by outcome", ["outcome"])
+        self.resync_drift = counter(
+            "muster_resync_drift_jobs", "Jobs that a list of everything showed other than the streams had"
         )
+        self.leader = gauge("muster_leader", "1 on the replica that does the eager work")
+        self.leader_changes = counter("muster_leader_transitions", "How often this replica began or ceased to lead")
+
+    def _of_the_api_server(self) -> None:
         self.admission = Histogram(
             "muster_admission_seconds",
             "Time to answer the API server, by webhook and verdict",
@@ -30,6 +53,20 @@ class Metrics:
             buckets=SECONDS,
             registry=self._registry,
         )
+        self.api_calls = Counter(
+            "muster_api_calls",
+            "Calls of the API server, by verb, resource and class of the answer's code",
+            ["verb", "resource", "code"],
+            registry=self._registry,
+        )
+        self.certificate_expires = Gauge(
+            "muster_certificate_expiry_timestamp_seconds",
+            "When the certificate that admission is served with ends; 0 where nobody looks after it",
+            registry=self._registry,
+        )
+
+    def count_call(self, verb: str, resource: str, code: str) -> None:
+        self.api_calls.labels(verb, resource, code).inc()
 
     def page(self) -> bytes:
         return generate_latest(self._registry)

@@ -12,9 +12,9 @@ from muster.api.pod import CONTROLLER_UID_LABEL, PodView
 from muster.api.podgroup import PodGroup
 from muster.api.wire import Unreadable
 from muster.api.workload import Workload
-from muster.core.decide import NO_PODS, Observed, Pods
-from muster.core.naming import pod_group_name, workload_name
-from muster.core.ownership import controls, workloads_of
+from muster.core.decide import NO_PODS, TRIED_NAMES, Observed, Pods
+from muster.core.naming import pod_group_name, template_name, workload_name
+from muster.core.ownership import controls, is_ours, workloads_of
 from muster.kube.client import KubeClient, every_item
 from muster.kube.errors import NotFound
 from muster.kube.resources import JOBS, PODS, pod_groups, workloads
@@ -44,8 +44,39 @@ class Observer:
         """Costs a request only where the cache does not know that very Job."""
         return self.known(ref).job is not None or await self._job(ref) is not None
 
-    async def with_pods(self, seen: Observed, ref: JobRef) -> Observed:
-        return await self._with_followed_group(replace(seen, pods=await self.pods(ref)), ref)
+    async def confirmed(self, seen: Observed, ref: JobRef, group: str) -> Observed:
+        """With the PodGroup read now, and the pods listed after it was first seen.
+
+        If it still is the same object (by UID), then it has been there all the time, also when the pods were listed.
+        """
+        pods, found = await asyncio.gather(self.pods(ref), self.pod_group(ref.key.namespace, group))
+        others = tuple(other for other in seen.pod_groups if other.metadata.name != group)
+        groups = (*others, found) if found is not None else others
+        return await self._with_followed_group(replace(seen, pods=pods, pod_groups=groups), ref)
+
+    async def with_own_pair(self, seen: Observed, job: JobView) -> Observed:
+        """With what Muster has made for the Job, read by its names: nothing less proves that there is none."""
+        namespace, described = job.key.namespace, workloads_of(job, seen.workloads)
+        workloads = {workload.metadata.name: workload for workload in seen.workloads}
+        groups = {group.metadata.name: group for group in seen.pod_groups}
+        origins = {(w.metadata.name, w.spec.pod_group_templates[0].name) for w in described if _has_one_template(w)}
+        for nth in range(TRIED_NAMES):
+            name = workload_name(job.key.name, job.uid, nth)
+            origins.add((name, template_name(job.key.name)))
+            found = await self.workload(namespace, name)
+            if found is None or workloads_of(job, [found]):
+                workloads |= {name: found} if found is not None else {}
+                break
+        for group in await asyncio.gather(*(self._own_pod_group(job, *origin) for origin in origins)):
+            groups |= {group.metadata.name: group} if group is not None else {}
+        return replace(seen, workloads=tuple(workloads.values()), pod_groups=tuple(groups.values()))
+
+    async def _own_pod_group(self, job: JobView, workload: str, template: str) -> PodGroup | None:
+        for nth in range(TRIED_NAMES):
+            group = await self.pod_group(job.key.namespace, pod_group_name(workload, template, nth))
+            if group is None or controls(job, group.metadata):
+                return group
+        return None
 
     async def live(self, ref: JobRef, thorough: bool = False) -> Observed:
         """Everything read now: the Job, its pods, every Workload and PodGroup that could be its own.
@@ -80,6 +111,14 @@ class Observer:
         """What the API server has in memory: at once, and possibly some milliseconds old."""
         return self._pods(await self._first_pod(ref, {"fieldSelector": _LIVE, "resourceVersion": "0"}))
 
+    async def pod(self, ref: JobRef, name: str) -> Pods:
+        """One pod of the Job, as it is now."""
+        try:
+            pod = PodView.parse(await self.client.get(PODS, ref.key.namespace, name))
+        except NotFound:
+            return NO_PODS
+        return self._pods(pod) if pod.job == ref else NO_PODS
+
     async def pod_group(self, namespace: str, name: str) -> PodGroup | None:
         try:
             raw = await self.client.get(pod_groups(self.dialect), namespace, name)
@@ -101,7 +140,9 @@ class Observer:
     def _pods(self, first: PodView | None) -> Pods:
         if first is None:
             return NO_PODS
-        return Pods(exist=True, live=first.live, group=self.dialect.group_of(first) if first.live else "")
+        if not first.live:
+            return Pods(exist=True, live=False)
+        return Pods(exist=True, live=True, group=self.dialect.group_of(first), name=first.name)
 
     async def _job(self, ref: JobRef) -> JobView | None:
         try:
@@ -127,7 +168,7 @@ class Observer:
         return [workload for workload in found if workload.job_key == ref.key]
 
     async def _own_workloads(self, job: JobView, by_name: bool) -> list[Workload]:
-        known = [w for w in self.cache.observe(job.key).workloads if _is_ours(w)] if self.cache.trusted else []
+        known = [w for w in self.cache.observe(job.key).workloads if is_ours(w.metadata)] if self.cache.trusted else []
         if known or not by_name:
             return known
         first = await self.workload(job.key.namespace, workload_name(job.key.name, job.uid))
@@ -158,7 +199,7 @@ class Observer:
         return found
 
     async def _own_pod_groups(self, workload: Workload, by_name: bool) -> list[PodGroup]:
-        known = [g for g in self.cache.pod_groups_of(workload) if _is_ours(g)] if self.cache.trusted else []
+        known = [g for g in self.cache.pod_groups_of(workload) if is_ours(g.metadata)] if self.cache.trusted else []
         if known or not by_name or not workload.spec.pod_group_templates:
             return known
         name = workload.metadata.name
@@ -175,5 +216,5 @@ class Observer:
         return seen if group is None else replace(seen, pod_groups=(*seen.pod_groups, group))
 
 
-def _is_ours(thing: Workload | PodGroup) -> bool:
-    return thing.metadata.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
+def _has_one_template(workload: Workload) -> bool:
+    return len(workload.spec.pod_group_templates) == 1

@@ -4,6 +4,7 @@ import asyncio
 import heapq
 import random
 from collections import Counter, deque
+from collections.abc import Callable
 from itertools import count
 from typing import Generic, TypeVar
 
@@ -16,7 +17,9 @@ LONGEST_RETRY_SECONDS = 60.0
 class WorkQueue(Generic[Key]):
     """Not thread-safe: all calls are made on the loop that runs the workers."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_retry: Callable[[], None] = lambda: None) -> None:
+        self._on_retry = on_retry
+        self._closed = False
         self._ready: deque[Key] = deque()
         self._dirty: set[Key] = set()
         self._busy: set[Key] = set()
@@ -30,8 +33,20 @@ class WorkQueue(Generic[Key]):
     def __len__(self) -> int:
         return len(self._ready)
 
+    def open(self) -> None:
+        self._closed = False
+
+    def close(self) -> None:
+        """Forget everything and take nothing, until opened: nobody would ever fetch it."""
+        self._closed = True
+        for emptied in (self._ready, self._dirty, self._failures, self._delayed, self._due):
+            emptied.clear()
+        self._arm()
+
     def add(self, key: Key) -> None:
         """Have the key worked on soon; while it is being worked on, once more afterwards."""
+        if self._closed:
+            return
         self._due.pop(key, None)
         if key in self._dirty:
             return
@@ -42,7 +57,7 @@ class WorkQueue(Generic[Key]):
 
     def add_after(self, key: Key, seconds: float) -> None:
         """Have the key worked on later, unless it is due before that anyway."""
-        if key in self._dirty:
+        if self._closed or key in self._dirty:
             return
         due = asyncio.get_running_loop().time() + seconds
         if self._due.get(key, float("inf")) <= due:
@@ -53,6 +68,9 @@ class WorkQueue(Generic[Key]):
 
     def retry(self, key: Key, at_least_seconds: float = 0.0) -> None:
         """Back off: twice as long each time, with jitter, and never shorter than the server asked."""
+        if self._closed:
+            return
+        self._on_retry()
         failures = self._failures[key]
         self._failures[key] += 1
         backoff = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** min(failures, 20))
@@ -82,8 +100,9 @@ class WorkQueue(Generic[Key]):
             heapq.heappop(self._delayed)
         if self._timer:
             self._timer.cancel()
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_at(self._delayed[0][0], self._fire) if self._delayed else None
+            self._timer = None
+        if self._delayed:
+            self._timer = asyncio.get_running_loop().call_at(self._delayed[0][0], self._fire)
 
     def _fire(self) -> None:
         now = asyncio.get_running_loop().time()

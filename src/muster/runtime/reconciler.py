@@ -49,12 +49,12 @@ class Reconciler:
         except Terminating:
             self.queue.forget(key)  # the namespace goes, and everything in it
         except (KubeError, Unsettled) as error:
-            logger.warning("%s: will try again: %s", key, error)
+            logger.warning("%s: will try again: %s", key, error, extra={"job": key})
             self.queue.retry(key, error.after_seconds if isinstance(error, RetryLater) else 0.0)
         except Exception:
             # One Job that trips over a bug of ours must not end the work for all others.
-            logger.exception("%s: unexpected error, will try again", key)
+            logger.exception("%s: unexpected error, will try again", key, extra={"job": key})
             self.queue.retry(key)
         else:
-            logger.debug("%s: %s", key, decision.reason)
+            logger.debug("%s: %s", key, decision.reason, extra={"job": key})
             self.queue.forget(key)

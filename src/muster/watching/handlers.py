@@ -15,13 +15,14 @@ import kopf
 from muster.api.dialect import Dialect
 from muster.api.job import JobView
 from muster.api.keys import JobKey
-from muster.api.podgroup import PodGroup
+from muster.api.podgroup import GangState, PodGroup
 from muster.api.wire import Unreadable
 from muster.api.workload import Workload
 from muster.kube.credentials import Credentials
 from muster.runtime.cache import Cache
 from muster.runtime.formation import Formation
 from muster.runtime.queue import WorkQueue
+from muster.runtime.stopwatch import SCHEDULED
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +38,8 @@ class Inbox:
     """Told of every change of a PodGroup, where Muster keeps them itself."""
 
     def job(self, job: JobView, deleted: bool) -> None:
+        if self.cache.trusted and not deleted and job.key not in self.cache.jobs:
+            self.formation.stopwatch.start(job.uid)
         if self.cache.drop_job(job.key, job.uid) if deleted else self.cache.put_job(job):
             self._changed(job)
 
@@ -48,6 +51,8 @@ class Inbox:
     def pod_group(self, group: PodGroup, deleted: bool) -> None:
         if self.on_pod_group is not None:
             self.on_pod_group((group.metadata.namespace, group.metadata.name))
+        if not deleted and group.state is GangState.SCHEDULED and (owner := group.metadata.controller) is not None:
+            self.formation.stopwatch.stop(owner.uid, SCHEDULED)
         concerned = self.cache.jobs_of(group)
         if self.cache.drop_pod_group(group.metadata) if deleted else self.cache.put_pod_group(group):
             self._changed(*(self.cache.jobs[key] for key in concerned if key in self.cache.jobs))

@@ -62,7 +62,13 @@ class Supervisor:
     async def _one_life(self, loop: asyncio.AbstractEventLoop) -> None:
         """kopf from its start to its end. The cache is trusted from the first full list until then."""
         life = _Life(loop.create_future(), threading.Event(), threading.Event())
-        threading.Thread(target=self._in_thread, args=(loop, life), name="watching", daemon=True).start()
+        thread = threading.Thread(target=self._in_thread, args=(loop, life), name="watching", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # no memory, or threads that never ended: only a new process can help
+            self.health.hopeless = f"watching cannot be started: {error}"
+            raise
+        self.health.hopeless = ""
         try:
             await asyncio.to_thread(life.started.wait, STARTING_SECONDS)
             await self.resync.once()

@@ -4,26 +4,29 @@ from collections.abc import Mapping
 
 import pytest
 
-from muster.admission.registration import DEV_NAME, Registration, mutating_configuration, validating_configuration
+from muster.admission.registration import Registration
+from muster.admission.webhooks import DEV_NAME, at_url, mutating_configuration, validating_configuration
 from muster.api.dialect import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
-from muster.config.types import Settings
+from muster.config.types import Settings, Webhook, Webhooks
 from muster.kube.client import Object
 from muster.kube.errors import Conflict, Unreachable
 from muster.kube.resources import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
 from tests.fake_cluster import FakeClient, FakeCluster
 
+AT = at_url("https://h:1", b"ca")
 EXCLUDED = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "muster-system"]}
 SHARED = {
     "admissionReviewVersions": ["v1"],
     "failurePolicy": "Fail",
     "matchPolicy": "Equivalent",
     "namespaceSelector": {"matchExpressions": [EXCLUDED]},
+    "objectSelector": {},
     "timeoutSeconds": 2,
 }
 
 
 def test_the_pod_gate() -> None:
-    configuration = mutating_configuration("muster", "https://h:1", b"ca", Settings(), NATIVE)
+    configuration = mutating_configuration("muster", AT, Settings(), NATIVE)
     assert configuration["kind"] == "MutatingWebhookConfiguration"
     assert configuration["metadata"] == {"name": "muster", "labels": {"app.kubernetes.io/managed-by": "muster"}}
     (webhook,) = configuration["webhooks"]
@@ -42,7 +45,7 @@ def test_the_pod_gate() -> None:
 
 
 def test_the_guard() -> None:
-    (webhook,) = validating_configuration("muster", "https://h:1", b"ca", Settings())["webhooks"]
+    (webhook,) = validating_configuration("muster", AT, Settings())["webhooks"]
     conditions = {condition["name"]: condition["expression"] for condition in webhook.pop("matchConditions")}
     assert list(conditions) == ["parallelism-changes", "can-be-a-gang"]
     assert "oldObject.spec.parallelism" in conditions["parallelism-changes"]
@@ -58,15 +61,16 @@ def test_the_guard() -> None:
 
 
 def test_the_operator_s_choices_are_in_it() -> None:
-    chosen = Settings(failure_policy="Ignore", webhook_timeout_seconds=7, excluded_namespaces=frozenset({"b", "a"}))
-    (webhook,) = mutating_configuration("muster", "https://h:1", b"ca", chosen, NATIVE)["webhooks"]
+    gate = Webhook(failure_policy="Ignore", timeout_seconds=7)
+    chosen = Settings(webhooks=Webhooks(pod_gate=gate), excluded_namespaces=frozenset({"b", "a"}))
+    (webhook,) = mutating_configuration("muster", AT, chosen, NATIVE)["webhooks"]
     assert (webhook["failurePolicy"], webhook["timeoutSeconds"]) == ("Ignore", 7)
     assert webhook["namespaceSelector"]["matchExpressions"][0]["values"] == ["a", "b"]
 
 
 @pytest.mark.parametrize("dialect", [CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP], ids=lambda dialect: dialect.group)
 def test_where_the_pod_groups_are_crds_they_are_reviewed_too(dialect: Dialect) -> None:
-    gate, groups = mutating_configuration("muster", "https://h:1", b"ca", Settings(), dialect)["webhooks"]
+    gate, groups = mutating_configuration("muster", AT, Settings(), dialect)["webhooks"]
     (condition,) = gate["matchConditions"]
     annotated = "has(object.metadata.annotations) && 'muster.dev/pod-group' in object.metadata.annotations"
     assert condition == {"name": "has-no-group-yet", "expression": f"!({annotated})"}
@@ -90,7 +94,7 @@ def test_where_the_pod_groups_are_crds_they_are_reviewed_too(dialect: Dialect) -
 
 
 def test_the_guard_is_asked_for_templates_that_name_a_group_in_either_way() -> None:
-    (webhook,) = validating_configuration("muster", "https://h:1", b"ca", Settings())["webhooks"]
+    (webhook,) = validating_configuration("muster", AT, Settings())["webhooks"]
     expression = webhook["matchConditions"][1]["expression"]
     assert "has(object.spec.template.spec.schedulingGroup)" in expression
     assert "'muster.dev/pod-group' in object.spec.template.metadata.annotations" in expression

@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from muster.admission import registration
 from muster.admission.registration import Registration
 from muster.admission.server import AdmissionServer
 from muster.api.dialect import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
@@ -97,14 +98,14 @@ async def test_another_api_is_another_life_with_nothing_of_the_old_one(monkeypat
 
 
 async def test_webhooks_come_when_muster_can_work_and_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lives, "REGISTER_AGAIN_SECONDS", 0.02)
+    monkeypatch.setattr(registration, "REGISTER_AGAIN_SECONDS", 0.02)
     client = Reluctant(FakeCluster())
     client.refusals = 1
     cluster = a_cluster(client)
     for part in (API, WATCHING, ADMISSION):
         cluster.health.announce(part, f"{part} has not begun")
     assert cluster.registration is not None
-    registering = asyncio.create_task(lives._register(cluster.registration, cluster.health, CRD_IN_OWN_GROUP))
+    registering = asyncio.create_task(cluster.registration.keep(CRD_IN_OWN_GROUP, cluster.health))
     cluster.health.well(API)
     await asyncio.sleep(0.01)
     assert not client.cluster.history, "pods must not wait for a Muster that sees nothing"

@@ -107,6 +107,31 @@ async def test_what_is_sent(server: Server) -> None:
     assert b'"preconditions":{"uid":"u"}' in server.bodies[2]
 
 
+async def test_every_call_is_counted_by_what_came_of_it(server: Server, unused_tcp_port: int) -> None:
+    counted: list[tuple[str, str, str]] = []
+    server.answers(body=b"{}")
+    async with HttpClient(credentials(server.port), lambda *call: counted.append(call)) as client:
+        await client.create(PODS, "default", {})
+        await client.get(JOBS, "default", "x")
+        await client.list(JOBS)
+        await client.replace(JOBS, "default", "x", {})
+        await client.patch(JOBS, "default", "x", {}, "status")
+        await client.delete(JOBS, "default", "x", {})
+        server.answers(status=404, body=b"{}")
+        with pytest.raises(NotFound):
+            await client.get(PODS, "default", "x")
+    async with HttpClient(credentials(unused_tcp_port), lambda *call: counted.append(call)) as client:
+        with pytest.raises(Unreachable):
+            await client.create(PODS, "default", {})
+    verbs = ("get", "list", "update", "patch", "delete")
+    assert counted == [
+        ("create", "pods", "2xx"),
+        *((verb, "jobs", "2xx") for verb in verbs),
+        ("get", "pods", "4xx"),
+        ("create", "pods", "none"),
+    ]
+
+
 async def test_a_patch_is_merged_into_the_object_or_a_part_of_it(server: Server, client: HttpClient) -> None:
     server.answers(body=b"{}")
     await client.patch(PODS, "default", "p", {"a": None})

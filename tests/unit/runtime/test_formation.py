@@ -12,7 +12,7 @@ from muster.kube.errors import Forbidden, KubeError, NotFound, Rejected, ServerF
 from muster.kube.resources import Resource
 from muster.runtime.formation import Unsettled
 from muster.runtime.health import API
-from tests.builders import a_gang, a_job, a_pod, a_workload
+from tests.builders import a_gang, a_job, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.oracles import created_by_us
 from tests.unit.runtime.parts import Parts, build
@@ -178,24 +178,6 @@ async def test_a_squatter_on_every_name_does_not_keep_us_for_ever(
     assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN, (
         "what was taken is remembered, so it gets on"
     )
-
-
-async def test_a_verdict_holds_until_something_changes(cluster: FakeCluster) -> None:
-    formation = build(FakeClient(cluster)).formation
-    group = (await formation.ensure(JOB.ref)).group
-    cluster.remove("podgroups", "default", group, "user")
-    assert (await formation.ensure(JOB.ref)).group == group
-    assert not cluster.find("podgroups")
-    formation.forget(JOB.ref.uid)
-    assert (await formation.ensure(JOB.ref)).group == group
-    assert cluster.find("podgroups")
-
-
-async def test_a_verdict_yields_to_living_pods_that_say_otherwise(cluster: FakeCluster) -> None:
-    formation = build(FakeClient(cluster)).formation
-    assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN
-    cluster.apply(a_pod("plain").of(JOB))
-    assert (await formation.ensure(JOB.ref)).membership is Membership.PLAIN
 
 
 async def reconciled(parts: Parts) -> None:

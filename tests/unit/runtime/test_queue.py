@@ -111,3 +111,31 @@ async def test_success_is_forgotten_failure(monkeypatch: pytest.MonkeyPatch) -> 
     queue.forget("a")
     queue.retry("a")
     assert seen[-1] == FIRST_RETRY_SECONDS
+
+
+async def test_a_closed_queue_forgets_and_takes_nothing() -> None:
+    queue = WorkQueue[str]()
+    queue.add("before")
+    queue.add_after("soon", 0.01)
+    queue.close()
+    queue.add("meanwhile")
+    queue.retry("meanwhile")
+    queue.add_after("meanwhile", 0.0)
+    await asyncio.sleep(0.03)
+    assert len(queue) == 0
+    queue.open()
+    queue.add("after")
+    assert await queue.get() == "after"
+
+
+async def test_what_is_being_worked_on_while_it_closes_can_be_queued_again() -> None:
+    queue = WorkQueue[str]()
+    queue.add("key")
+    assert await queue.get() == "key"
+    queue.add("key")
+    queue.close()
+    queue.done("key")
+    assert len(queue) == 0
+    queue.open()
+    queue.add("key")
+    assert await queue.get() == "key"

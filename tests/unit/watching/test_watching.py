@@ -1,6 +1,7 @@
 """kopf only listens: nothing that it does here can write to a user's object."""
 
 import asyncio
+import threading
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,8 +12,10 @@ import pytest
 from muster.api.dialect import NATIVE
 from muster.api.keys import JobKey
 from muster.kube.credentials import Credentials
+from muster.runtime.health import Health
 from muster.watching.handlers import Inbox, build_registry
 from muster.watching.settings import LONGEST_BACKOFF_SECONDS, ForeverBackoffs, NoDiffBase, operator_settings
+from muster.watching.supervisor import Supervisor
 from tests.builders import Object, a_gang, a_pod_group, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.runtime.parts import Parts, build
@@ -156,3 +159,17 @@ def test_no_copy_of_an_object_is_kept() -> None:
     assert storage.build(body=body) == {}
     storage.store(body=body, patch=patch, essence=kopf.BodyEssence({}))
     assert not patch
+
+
+async def test_when_there_can_be_no_thread_only_a_new_process_helps(
+    inbox: Inbox, parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", full)
+    health = Health()
+    supervisor = Supervisor(inbox, NATIVE, Credentials(SimpleNamespace(host="https://h:1")), parts.resync, health)
+    with pytest.raises(RuntimeError):
+        await supervisor._one_life(asyncio.get_running_loop())
+    assert health.hopeless == "watching cannot be started: can't start new thread"

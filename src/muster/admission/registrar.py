@@ -1,0 +1,211 @@
+"""The webhook configurations of an installed Muster: kept right by whoever leads, and owned by its ClusterRole."""
+
+import asyncio
+import base64
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from cryptography import x509
+
+from muster.admission.authorities import Authorities
+from muster.admission.webhooks import NAME, at_service, mutating_configuration, validating_configuration
+from muster.api.dialect import Dialect
+from muster.config.types import Settings
+from muster.kube.client import KubeClient, Object
+from muster.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from muster.kube.resources import CLUSTER_ROLES, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
+from muster.runtime.health import ADMISSION, API, CERTIFICATE, SERVING, WATCHING, Health
+
+logger = logging.getLogger(__name__)
+
+SOON_SECONDS = 1.0
+
+
+PATIENCE = 30
+"""How often the Service is asked before its silence is taken for our own inability to ask."""
+
+
+def always() -> bool:
+    return True
+
+
+async def at_once() -> bool:
+    return True
+
+
+@dataclass(slots=True)
+class Registrar:
+    client: KubeClient
+    settings: Settings
+    authorities: Authorities
+    leads: Callable[[], bool] = always
+    """Only the leader registers; the others would do the same, a little later."""
+    service_answers: Callable[[], Awaitable[bool]] = at_once
+    """Does a replica that is ready answer through the Service? Asked before there are webhooks that depend on it."""
+    _patience: int = PATIENCE
+    _took_over: bool = False
+    _told: str = ""
+    _ownerless: bool = False
+
+    def announce(self, health: Health) -> None:
+        """Nothing: a replica is sent requests when it is ready, so it has to be ready before there are any."""
+
+    async def keep(self, dialect: Dialect, health: Health) -> None:
+        """Once Muster can do its work, and not before. Then for ever: somebody may change or delete them."""
+        while True:
+            await health.wait_until_well(API, WATCHING, CERTIFICATE, SERVING)
+            settled = True
+            if self.leads():
+                settled = await self._put_right(dialect, health)
+            else:
+                self._took_over = False
+                health.well(ADMISSION)
+            await asyncio.sleep(
+                self.settings.probe_seconds if settled else min(SOON_SECONDS, self.settings.probe_seconds)
+            )
+
+    async def _put_right(self, dialect: Dialect, health: Health) -> bool:
+        try:
+            trusted = await registered_authorities(self.client)
+            if trusted is None and not await self._is_reachable():
+                return False
+            if not self._took_over:
+                self.authorities.recall(trusted or ())
+                self._took_over = True
+            await self.register(dialect)
+        except KubeError as error:
+            await self._cannot(error, health)
+            return False
+        self._told = ""
+        health.well(ADMISSION)
+        return True
+
+    async def _is_reachable(self) -> bool:
+        """It takes a while from being ready to being reached. Pods pass meanwhile, and must not be refused instead."""
+        if self._patience <= 0 or await self.service_answers():
+            return True
+        self._patience -= 1
+        if self._patience == 0:
+            logger.warning("the Service %s does not answer; registering all the same", self.settings.service.host)
+        return False
+
+    async def _cannot(self, error: KubeError, health: Health) -> None:
+        """While webhooks are in place, replicas have to go on answering them: then it is told, and no more."""
+        sentence = f"the webhooks cannot be registered: {error}"
+        if await self._in_place():
+            if sentence != self._told:
+                logger.warning("%s", sentence)
+            self._told = sentence
+        else:
+            health.problem(ADMISSION, sentence)
+
+    async def register(self, dialect: Dialect) -> None:
+        """What is right already costs no write."""
+        reach = at_service(self.settings.service, self.authorities.pem())
+        owners = await self._owners()
+        # The guard first: a gang must not exist for a moment without it.
+        guard = validating_configuration(NAME, reach, self.settings)
+        gate = mutating_configuration(NAME, reach, self.settings, dialect)
+        for resource, body in ((VALIDATING_WEBHOOKS, guard), (MUTATING_WEBHOOKS, gate)):
+            await self._put(resource, {**body, "metadata": {**body["metadata"], "ownerReferences": owners}})
+
+    async def _put(self, resource: Resource, wanted: Object) -> None:
+        try:
+            found = await self.client.get(resource, "", NAME)
+        except NotFound:
+            await self._create(resource, wanted)
+            return
+        if is_as_wanted(found, wanted):
+            return
+        try:
+            await self.client.replace(resource, "", NAME, put_right(found, wanted))
+        except NotFound:
+            await self._create(resource, wanted)
+        else:
+            logger.info("put %s %s right", resource.plural, NAME)
+
+    async def _create(self, resource: Resource, wanted: Object) -> None:
+        try:
+            await self.client.create(resource, "", wanted)
+        except AlreadyExists as error:
+            raise Conflict(f"{resource.plural} {NAME} changes under us") from error
+        logger.info("registered %s %s", resource.plural, NAME)
+
+    async def _owners(self) -> list[Object]:
+        """Its UID is read anew each time: an owner that is gone would take the webhooks along."""
+        name = self.settings.owner.cluster_role
+        if not name:
+            return []
+        try:
+            role = await self.client.get(CLUSTER_ROLES, "", name)
+        except NotFound:
+            if not self._ownerless:
+                logger.warning("there is no ClusterRole %s to own the webhooks: they stay when Muster is deleted", name)
+            self._ownerless = True
+            return []
+        self._ownerless = False
+        uid = role["metadata"]["uid"]
+        return [{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": name, "uid": uid}]
+
+    async def _in_place(self) -> bool:
+        try:
+            return await registered_authorities(self.client) is not None
+        except KubeError:
+            return True  # nobody knows
+
+
+async def registered_authorities(client: KubeClient) -> frozenset[x509.Certificate] | None:
+    """Those that the API server trusts for every webhook of an installed Muster; None if there is no webhook."""
+    trusted: list[frozenset[x509.Certificate]] = []
+    for resource in (VALIDATING_WEBHOOKS, MUTATING_WEBHOOKS):
+        try:
+            found = await client.get(resource, "", NAME)
+        except NotFound:
+            continue
+        trusted += [_authorities(webhook) for webhook in found.get("webhooks") or ()]
+    return frozenset.intersection(*trusted) if trusted else None
+
+
+def _authorities(webhook: Object) -> frozenset[x509.Certificate]:
+    try:
+        bundle = base64.b64decode((webhook.get("clientConfig") or {}).get("caBundle") or "", validate=True)
+        return frozenset(x509.load_pem_x509_certificates(bundle))
+    except ValueError:
+        return frozenset()
+
+
+def is_as_wanted(found: Object, wanted: Object) -> bool:
+    """As far as it is ours: labels and owners of others may stay."""
+    theirs, ours = found["metadata"], wanted["metadata"]
+    labelled = ours["labels"].items() <= (theirs.get("labels") or {}).items()
+    owned = all(
+        owner in map(_owner, theirs.get("ownerReferences") or ()) for owner in map(_owner, ours["ownerReferences"])
+    )
+    return labelled and owned and _said(found.get("webhooks")) == _said(wanted["webhooks"])
+
+
+def put_right(found: Object, wanted: Object) -> Object:
+    """What is wanted, in the place of what was found, with what others put on it."""
+    theirs, ours = found["metadata"], wanted["metadata"]
+    names = {(owner["kind"], owner["name"]) for owner in ours["ownerReferences"]}
+    others = [o for o in theirs.get("ownerReferences") or () if (o.get("kind"), o.get("name")) not in names]
+    metadata = {
+        **theirs,
+        "labels": {**(theirs.get("labels") or {}), **ours["labels"]},
+        "ownerReferences": [*others, *ours["ownerReferences"]],
+    }
+    return {**wanted, "metadata": metadata}
+
+
+def _owner(reference: Object) -> tuple[Any, ...]:
+    return reference.get("kind"), reference.get("name"), reference.get("uid")
+
+
+def _said(value: Any) -> Any:
+    """Without what says nothing: the API server leaves empty things out, or puts them in."""
+    if isinstance(value, dict):
+        said = {key: _said(each) for key, each in value.items()}
+        return {key: each for key, each in said.items() if each not in (None, "", [], {})}
+    return [_said(each) for each in value] if isinstance(value, list) else value

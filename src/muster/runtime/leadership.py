@@ -1,0 +1,197 @@
+"""The Lease: who does the eager work. It saves work, and nothing more: two leaders would still do no harm."""
+
+import asyncio
+import logging
+import math
+import random
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from muster.api.wire import Raw, Unreadable, as_object, integer, mapping, text
+from muster.core.election import Create, Lease, Move, Standing, Take, Terms, Wait, look, lost, won
+from muster.kube.client import KubeClient, Object
+from muster.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from muster.kube.resources import LEASES
+from muster.runtime.metrics import Metrics
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0
+"""How often those who do not lead look: a leader that leaves is followed about as fast."""
+RELEASE_SECONDS = 2.0
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Lead(Protocol):
+    def leads(self) -> bool: ...
+
+    async def run(self) -> None:
+        """Take part in the election, until cancelled."""
+
+    async def while_leading(self, work: Work) -> None:
+        """Run the work whenever we lead, and end it at once when we do not. Until cancelled, or it fails."""
+
+    async def release(self) -> None:
+        """Stop leading, so that another can begin at once."""
+
+
+class Alone:
+    """Nobody to share the work with, or nobody is to ask."""
+
+    def leads(self) -> bool:
+        return True
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+    async def while_leading(self, work: Work) -> None:
+        await work()
+
+    async def release(self) -> None:
+        pass
+
+
+@dataclass(slots=True)
+class Leadership:
+    client: KubeClient
+    namespace: str
+    name: str
+    terms: Terms
+    metrics: Metrics = field(default_factory=Metrics)
+    clock: Callable[[], float] = time.monotonic
+    _standing: Standing = field(default_factory=Standing)
+    _raw: Object | None = None
+    _leading: bool = False
+    _leaving: bool = False
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _at_work: set[asyncio.Task[None]] = field(default_factory=set)
+    _timer: asyncio.TimerHandle | None = None
+
+    def leads(self) -> bool:
+        return not self._leaving and self._standing.leads(self.clock())
+
+    async def run(self) -> None:
+        while not self._leaving:
+            pause = LOOK_SECONDS
+            try:
+                async with asyncio.timeout(self.terms.renew_seconds):
+                    pause = await self._take_part()
+            except (KubeError, TimeoutError, Unreadable) as error:
+                logger.warning("the Lease %s cannot be asked, and is tried again: %s", self.name, error or "no answer")
+            self._tell()
+            await asyncio.sleep(pause * random.uniform(0.8, 1.0))
+        await asyncio.Event().wait()
+
+    async def while_leading(self, work: Work) -> None:
+        while True:
+            while not self.leads():
+                await self._changed.wait()
+            task = asyncio.create_task(work())
+            self._at_work.add(task)
+            try:
+                while self.leads() and not task.done():
+                    changed = asyncio.create_task(self._changed.wait())
+                    await asyncio.wait({task, changed}, return_when=asyncio.FIRST_COMPLETED)
+                    changed.cancel()
+                if task.done():
+                    return await task
+            finally:
+                self._at_work.discard(task)
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+
+    async def release(self) -> None:
+        """The work ends first, then the Lease is given back."""
+        led, self._leaving = self.leads(), True
+        self._tell()
+        if not led:
+            return
+        try:
+            async with asyncio.timeout(RELEASE_SECONDS):
+                if self._at_work:
+                    await asyncio.wait(set(self._at_work))
+                found = await self._read()
+                if found is not None and found.holder == self.terms.identity:
+                    await self._write(released=True)
+                    logger.info("released the Lease %s", self.name)
+        except (KubeError, TimeoutError, Unreadable) as error:
+            logger.warning("the Lease %s was not released, and runs out by itself: %s", self.name, error or "no answer")
+
+    async def _take_part(self) -> float:
+        """One look and at most one write; how long to wait until the next."""
+        found = await self._read()
+        self._standing, move = look(self._standing, found, self.terms, self.clock())
+        if isinstance(move, Wait):
+            return min(LOOK_SECONDS, max(0.05, move.seconds))
+        began = self.clock()
+        try:
+            written = await self._write(move)
+        except (Conflict, AlreadyExists, NotFound):
+            return 0.0  # somebody was faster: look again
+        if not self._leaving:
+            self._standing = won(self._standing, written, began, self.terms)
+        return self.terms.renew_seconds
+
+    async def _read(self) -> Lease | None:
+        try:
+            self._raw = await self.client.get(LEASES, self.namespace, self.name)
+        except NotFound:
+            self._raw = None
+            return None
+        return _parse(self._raw)
+
+    async def _write(self, move: Move | None = None, released: bool = False) -> Lease:
+        known = self._raw or {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": self.name}}
+        body = {**known, "spec": self._spec(mapping(known, "spec"), move, released)}
+        if isinstance(move, Create):
+            return _parse(await self.client.create(LEASES, self.namespace, body))
+        return _parse(await self.client.replace(LEASES, self.namespace, self.name, body))
+
+    def _spec(self, known: Raw, move: Move | None, released: bool) -> Object:
+        """The times are for people: nobody here reads them."""
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        transitions = max(0, integer(known, "leaseTransitions") or 0)
+        taken = isinstance(move, Take)
+        return {
+            "holderIdentity": "" if released else self.terms.identity,
+            "leaseDurationSeconds": 1 if released else math.ceil(self.terms.duration_seconds),
+            "acquireTime": now if taken or isinstance(move, Create) else text(known, "acquireTime") or now,
+            "renewTime": now,
+            "leaseTransitions": min(transitions + taken, 2**31 - 1),
+        }
+
+    def _tell(self) -> None:
+        """Wake those who wait for a change; and see to it that the end of our time is one, whatever else hangs."""
+        if self._leaving:
+            self._standing = lost(self._standing)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        until, now = self._standing.leading_until, self.clock()
+        leading = self.leads()
+        if leading and until is not None:
+            self._timer = asyncio.get_running_loop().call_later(until - now, self._tell)
+        if leading is self._leading:
+            return
+        self._leading = leading
+        self.metrics.leader.set(int(leading))
+        self.metrics.leader_changes.inc()
+        logger.info("%s the eager work", "leading: this replica does" if leading else "not leading: another does")
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+def _parse(raw: Object) -> Lease:
+    lease = as_object(raw, "Lease")
+    metadata, spec = mapping(lease, "metadata"), mapping(lease, "spec")
+    return Lease(
+        version=f"{text(metadata, 'uid')}/{text(metadata, 'resourceVersion')}",
+        holder=text(spec, "holderIdentity"),
+        duration_seconds=float(max(0, integer(spec, "leaseDurationSeconds") or 0)),
+    )

@@ -1,0 +1,153 @@
+"""Muster as it is installed: replicas behind a Service, which keep their webhooks right, and go without a trace."""
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.support.api import Api, Object
+from tests.e2e.support.clusters import Cluster
+from tests.e2e.support.load import Load
+from tests.e2e.support.objects import all_pods, gang_job, is_bound
+from tests.e2e.support.pairs import assert_one_pair
+from tests.e2e.support.replicas import NAMESPACE, WEBHOOKS, Replicas
+from tests.e2e.support.waiting import always, eventually
+
+GUARD, GATE = WEBHOOKS
+PROBE_SECONDS = 1
+NOT_SETTLING = {"leases"}
+"""What is written for as long as Muster runs: that it leads."""
+
+
+@pytest.fixture(scope="module")
+def replicas(local: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
+    settings = {"probeSeconds": PROBE_SECONDS, "logging": {"format": "json", "level": "debug"}}
+    with Replicas(local, tmp_path_factory.mktemp("replicas"), settings=settings) as running:
+        running.wait_until_ready()
+        yield running
+    assert "Traceback" not in running.logs()
+
+
+def test_a_gang_starts_and_the_log_has_one_key_for_it(api: Api, replicas: Replicas, namespace: str) -> None:
+    job = api.create("jobs", gang_job("train"), namespace)
+    eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "four pods are bound", 60)
+    assert_one_pair(api, namespace, job, 4)
+    lines = [json.loads(line) for line in replicas.logs().splitlines()]
+    assert all({"time", "level", "logger", "message"} <= set(line) for line in lines)
+    about = [line["message"] for line in lines if line.get("job") == f"{namespace}/train"]
+    assert any("WorkloadCreated" in message for message in about)
+    named = [line for line in lines if f"{namespace}/train" in line["message"] and line["logger"].startswith("muster")]
+    assert all("job" in line for line in named)
+
+
+def test_the_webhooks_belong_to_the_role_and_lead_to_the_service(api: Api, replicas: Replicas) -> None:
+    role = api.get("clusterroles", "muster")["metadata"]["uid"]
+    for kind in WEBHOOKS:
+        found = api.get(kind, "muster")
+        (owner,) = found["metadata"]["ownerReferences"]
+        assert (owner["kind"], owner["name"], owner["uid"]) == ("ClusterRole", "muster", role)
+        for webhook in found["webhooks"]:
+            place = webhook["clientConfig"]["service"]
+            assert (place["namespace"], place["name"], place["port"]) == (NAMESPACE, "muster", replicas.relay.port)
+            (excluded,) = webhook["namespaceSelector"]["matchExpressions"]
+            assert excluded["values"] == ["kube-system", NAMESPACE]
+
+
+def _first(change: Callable[[Object], Any]) -> Callable[[Object], None]:
+    def edit(found: Object) -> None:
+        change(found["webhooks"][0])
+
+    return edit
+
+
+EDITS: dict[str, Callable[[Object], None]] = {
+    "without a bundle": _first(lambda webhook: webhook["clientConfig"].pop("caBundle")),
+    "failing open": _first(lambda webhook: webhook.update(failurePolicy="Ignore")),
+    "asked nothing": _first(lambda webhook: webhook.update(rules=[])),
+    "asked for everything": _first(lambda webhook: webhook.update(objectSelector={}, namespaceSelector={})),
+    "without its owner": lambda found: found["metadata"].pop("ownerReferences"),
+    "without any webhook": lambda found: found.update(webhooks=[]),
+}
+
+
+@pytest.mark.parametrize("kind", WEBHOOKS)
+@pytest.mark.parametrize("edit", [*EDITS, "deleted"])
+def test_webhooks_that_somebody_changed_are_put_right(api: Api, replicas: Replicas, kind: str, edit: str) -> None:
+    right = api.get(kind, "muster")
+    if edit == "deleted":
+        api.delete(kind, "muster")
+    else:
+        changed = json.loads(json.dumps(right))
+        EDITS[edit](changed)
+        api.replace(kind, changed)
+
+    def restored() -> bool:
+        found = api.find(kind, "muster")
+        return bool(found) and found is not None and _ours(found) == _ours(right)
+
+    eventually(restored, "it is put right", 10 * PROBE_SECONDS, every=0.05)
+
+
+def _ours(found: Object) -> Object:
+    owners = [owner["uid"] for owner in found["metadata"].get("ownerReferences", [])]
+    return {"webhooks": found.get("webhooks"), "owners": owners, "labels": found["metadata"].get("labels")}
+
+
+def test_a_settled_installation_writes_nothing(local: Cluster, replicas: Replicas) -> None:
+    since = local.audit_position()
+    always(lambda: all(replica.readyz()[0] == 200 for replica in replicas), "they are ready", 4 * PROBE_SECONDS)
+    written = [write["objectRef"]["resource"] for write in local.writes_by_muster(since)]
+    assert [resource for resource in written if resource not in NOT_SETTLING] == []
+
+
+def test_one_that_is_told_to_go_is_not_sent_anything_more_and_answers_meanwhile(
+    api: Api, replicas: Replicas, namespace: str
+) -> None:
+    leaving, staying = replicas
+    with Load(api, namespace) as load:
+        leaving.signal(signal.SIGTERM)
+        eventually(lambda: leaving.readyz() == (503, "not ready: Muster is shutting down"), "it is not ready", 5, 0.02)
+        assert leaving.livez() == (200, "alive")
+        assert leaving.terminate() == 0
+        load.more()
+        leaving.start()
+        leaving.wait_until_ready()
+        load.more()
+    assert load.lost == []
+    assert staying.readyz() == (200, "ready")
+
+
+def test_one_that_is_stuck_does_not_say_that_it_lives(replicas: Replicas) -> None:
+    stuck = replicas[1]
+    stuck.signal(signal.SIGSTOP)
+    try:
+        assert stuck.livez()[0] == 0
+    finally:
+        stuck.signal(signal.SIGCONT)
+    eventually(lambda: stuck.livez() == (200, "alive"), "it goes on")
+    assert "muster_admission_seconds_bucket" in stuck.metrics()
+
+
+def test_without_the_right_to_its_secret_it_waits_and_registers_nothing(
+    local: Cluster, api: Api, replicas: Replicas, tmp_path: Path
+) -> None:
+    replicas.stop()
+    for kind, name, namespace in (
+        (GUARD, "muster", ""),
+        (GATE, "muster", ""),
+        ("secrets", "muster-certificates", NAMESPACE),
+    ):
+        api.delete(kind, name, namespace)
+    rules = api.get("roles", "muster", NAMESPACE)["rules"]
+    api.patch("roles", "muster", {"rules": [rule for rule in rules if rule["resources"] != ["secrets"]]}, NAMESPACE)
+    late = replicas[0].start()
+    try:
+        eventually(lambda: 'cannot get resource "secrets"' in late.readyz()[1], "it is told", 30)
+        assert late.livez()[0] == 200
+        assert api.find(GATE, "muster") is None
+    finally:
+        api.patch("roles", "muster", {"rules": rules}, NAMESPACE)
+    replicas.wait_until_ready()

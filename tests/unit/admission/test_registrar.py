@@ -1,0 +1,275 @@
+"""The webhooks of an installed Muster: put right whatever somebody does to them, and left alone when they are right."""
+
+import asyncio
+import base64
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from muster.admission.authorities import Authorities
+from muster.admission.certificates import as_pem, new_authority
+from muster.admission.registrar import Registrar, registered_authorities
+from muster.api.dialect import CRD_IN_OWN_GROUP, NATIVE
+from muster.config.loading import in_its_place
+from muster.config.types import Requirement, Selector, Settings, Webhook, Webhooks
+from muster.kube.client import Object
+from muster.kube.errors import Forbidden
+from muster.kube.resources import Resource
+from muster.runtime.health import ADMISSION, API, CERTIFICATE, SERVING, TRUST, WATCHING, Health
+from tests.fake_cluster import MUSTER, USER, FakeClient, FakeCluster
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+OURS, BEFORE = (new_authority(NOW, timedelta(days=9)).certificate for _ in range(2))
+GATE, GUARD = ("mutatingwebhookconfigurations", "", "muster"), ("validatingwebhookconfigurations", "", "muster")
+SETTINGS = in_its_place(Settings(probe_seconds=0.01), {"POD_NAMESPACE": "ours"})
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    made = FakeCluster()
+    made.create("clusterroles", "", {"metadata": {"name": "muster", "uid": "role-1"}}, USER)
+    return made
+
+
+def registrar(cluster: FakeCluster, settings: Settings = SETTINGS, client: FakeClient | None = None) -> Registrar:
+    authorities = Authorities(lambda: NOW)
+    authorities.note([OURS])
+    return Registrar(client or FakeClient(cluster), settings, authorities)
+
+
+def our_writes(cluster: FakeCluster) -> list[str]:
+    return [f"{change.verb} {change.plural}" for change in cluster.history if change.actor == MUSTER]
+
+
+async def test_they_point_at_the_service_and_belong_to_the_role(cluster: FakeCluster) -> None:
+    await registrar(cluster).register(NATIVE)
+    assert our_writes(cluster) == [f"ADDED {GUARD[0]}", f"ADDED {GATE[0]}"], "the guard first"
+    for place, path in ((GATE, "/pod-gate"), (GUARD, "/parallelism-guard")):
+        found = cluster.get(*place)
+        assert found["metadata"]["ownerReferences"] == [
+            {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": "muster", "uid": "role-1"}
+        ]
+        (webhook,) = found["webhooks"]
+        assert webhook["clientConfig"] == {
+            "service": {"name": "muster", "namespace": "ours", "port": 443, "path": path},
+            "caBundle": base64.b64encode(as_pem(OURS)).decode(),
+        }
+        assert webhook["namespaceSelector"]["matchExpressions"][0]["values"] == ["kube-system", "ours"]
+
+
+async def test_what_is_right_costs_no_write(cluster: FakeCluster) -> None:
+    await registrar(cluster).register(NATIVE)
+    cluster.update(*GATE, as_the_server_shows_it, USER)
+    before = cluster.revision
+    await registrar(cluster).register(NATIVE)
+    assert cluster.revision == before
+
+
+def as_the_server_shows_it(found: Object) -> None:
+    """With what it adds, and what others add, which is theirs."""
+    metadata = found["metadata"]
+    metadata["labels"]["helm.sh/chart"] = "x"
+    metadata["annotations"] = {"a": "b"}
+    metadata["generation"] = 3
+    metadata["ownerReferences"].append({"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"})
+    for webhook in found["webhooks"]:
+        webhook.setdefault("matchConditions", [])
+
+
+CHANGES: dict[str, Callable[[Object], Any]] = {
+    "the bundle is emptied": lambda found: found["webhooks"][0]["clientConfig"].pop("caBundle"),
+    "the bundle is another": lambda found: found["webhooks"][0]["clientConfig"].update(caBundle="eA=="),
+    "it points elsewhere": lambda found: found["webhooks"][0]["clientConfig"]["service"].update(name="x"),
+    "it fails open": lambda found: found["webhooks"][0].update(failurePolicy="Ignore"),
+    "it waits longer": lambda found: found["webhooks"][0].update(timeoutSeconds=30),
+    "it is asked for more": lambda found: found["webhooks"][0].update(objectSelector={}, namespaceSelector={}),
+    "it is asked for less": lambda found: found["webhooks"][0]["matchConditions"].append(
+        {"name": "never", "expression": "false"}
+    ),
+    "one more webhook": lambda found: found["webhooks"].append({"name": "x"}),
+    "no webhook": lambda found: found.pop("webhooks"),
+    "no label": lambda found: found["metadata"].pop("labels"),
+    "no owner": lambda found: found["metadata"].pop("ownerReferences"),
+    "an owner that is gone": lambda found: found["metadata"]["ownerReferences"][0].update(uid="role-0"),
+}
+
+
+@pytest.mark.parametrize("place", [GATE, GUARD], ids=["gate", "guard"])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
+async def test_what_is_wrong_is_put_right_with_one_write(
+    cluster: FakeCluster, change: Callable[[Object], Any], place: tuple[str, str, str]
+) -> None:
+    await registrar(cluster).register(NATIVE)
+    right = cluster.get(*place)
+    cluster.update(*place, change, USER)
+    before = cluster.revision
+    await registrar(cluster).register(NATIVE)
+    again = cluster.get(*place)
+    assert again["webhooks"] == right["webhooks"]
+    assert again["metadata"]["ownerReferences"] == right["metadata"]["ownerReferences"]
+    assert again["metadata"]["labels"] == right["metadata"]["labels"]
+    assert cluster.revision == before + 1
+
+
+async def test_what_others_put_on_it_stays(cluster: FakeCluster) -> None:
+    await registrar(cluster).register(NATIVE)
+    cluster.update(*GATE, as_the_server_shows_it, USER)
+    cluster.update(*GATE, CHANGES["it fails open"], USER)
+    await registrar(cluster).register(NATIVE)
+    metadata = cluster.get(*GATE)["metadata"]
+    assert metadata["annotations"] == {"a": "b"}
+    assert metadata["labels"]["helm.sh/chart"] == "x"
+    assert {owner["kind"] for owner in metadata["ownerReferences"]} == {"Node", "ClusterRole"}
+
+
+async def test_without_the_role_nobody_owns_them_and_that_is_told_once(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.remove("clusterroles", "", "muster", USER)
+    made = registrar(cluster)
+    await made.register(NATIVE)
+    await made.register(NATIVE)
+    assert cluster.get(*GATE)["metadata"]["ownerReferences"] == []
+    assert sum("no ClusterRole muster" in record.message for record in caplog.records) == 1
+
+
+async def test_selectors_of_the_operator_narrow_ours(cluster: FakeCluster) -> None:
+    team = Selector(match_labels={"team": "a"}, match_expressions=(Requirement(key="b", operator="Exists"),))
+    webhooks = Webhooks(pod_gate=Webhook(object_selector=team, namespace_selector=team, failure_policy="Ignore"))
+    await registrar(cluster, SETTINGS.model_copy(update={"webhooks": webhooks})).register(CRD_IN_OWN_GROUP)
+    gate, groups = cluster.get(*GATE)["webhooks"]
+    (guard,) = cluster.get(*GUARD)["webhooks"]
+    exists = {"key": "b", "operator": "Exists"}
+    assert gate["objectSelector"] == {
+        "matchLabels": {"team": "a"},
+        "matchExpressions": [{"key": "batch.kubernetes.io/job-completion-index", "operator": "Exists"}, exists],
+    }
+    excluded, theirs = gate["namespaceSelector"]["matchExpressions"]
+    assert (excluded["operator"], excluded["values"], theirs) == ("NotIn", ["kube-system", "ours"], exists)
+    assert [each["failurePolicy"] for each in (gate, groups, guard)] == ["Ignore", "Fail", "Fail"]
+    assert groups["objectSelector"] == guard["objectSelector"] == {}
+
+
+def well_except(*parts: str) -> Health:
+    health = Health()
+    for part in parts:
+        health.announce(part, f"{part} is not well")
+    return health
+
+
+async def keeping(made: Registrar, health: Health, seconds: float = 0.1) -> None:
+    task = asyncio.create_task(made.keep(NATIVE, health))
+    await asyncio.sleep(seconds)
+    assert not task.done()
+    task.cancel()
+
+
+@pytest.mark.parametrize("part", [API, WATCHING, CERTIFICATE, SERVING])
+async def test_nothing_is_registered_before_muster_can_work(cluster: FakeCluster, part: str) -> None:
+    await keeping(registrar(cluster), well_except(part))
+    assert our_writes(cluster) == []
+
+
+async def test_a_certificate_that_is_not_trusted_yet_is_what_registering_is_for(cluster: FakeCluster) -> None:
+    await keeping(registrar(cluster), well_except(TRUST))
+    assert len(our_writes(cluster)) == 2
+
+
+async def test_only_the_leader_registers(cluster: FakeCluster) -> None:
+    made, leads = registrar(cluster), False
+    made.leads = lambda: leads
+    await keeping(made, Health())
+    assert our_writes(cluster) == []
+    leads = True
+    await keeping(made, Health())
+    assert len(our_writes(cluster)) == 2
+
+
+async def test_they_are_kept_and_made_again(cluster: FakeCluster) -> None:
+    task = asyncio.create_task(registrar(cluster).keep(NATIVE, Health()))
+    await asyncio.sleep(0.1)
+    assert len(our_writes(cluster)) == 2, "a settled one is only looked at"
+    cluster.remove(*GATE, USER)
+    await asyncio.sleep(0.1)
+    assert cluster.get(*GATE)
+    task.cancel()
+
+
+async def test_nobody_has_to_wait_for_a_service_that_does_not_answer_yet(cluster: FakeCluster) -> None:
+    answers = iter([False, False, True])
+    asked = []
+
+    async def ask() -> bool:
+        asked.append(len(our_writes(cluster)))
+        return next(answers)
+
+    made = registrar(cluster)
+    made.service_answers = ask
+    await keeping(made, Health())
+    assert asked == [0, 0, 0], "once they are there, nobody asks"
+    assert len(our_writes(cluster)) == 2
+
+
+async def test_a_service_that_never_answers_us_may_answer_others(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def never() -> bool:
+        return False
+
+    made = registrar(cluster)
+    made.service_answers, made._patience = never, 3
+    await keeping(made, Health(), 0.2)
+    assert len(our_writes(cluster)) == 2
+    assert any("does not answer; registering all the same" in record.message for record in caplog.records)
+
+
+class Lacking(FakeClient):
+    """Without the right to write webhooks."""
+
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        raise Forbidden("cannot create resource")
+
+    async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        raise Forbidden("cannot update resource")
+
+
+async def test_webhooks_that_cannot_be_made_are_a_reason_not_to_be_ready(cluster: FakeCluster) -> None:
+    health = Health()
+    await keeping(registrar(cluster, client=Lacking(cluster)), health)
+    assert health.sentence == "not ready: the webhooks cannot be registered: cannot create resource"
+    assert not health.is_well(ADMISSION)
+
+
+async def test_webhooks_that_are_there_have_to_be_answered_right_or_not(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    await registrar(cluster).register(NATIVE)
+    cluster.update(*GATE, CHANGES["it fails open"], USER)
+    health = Health()
+    await keeping(registrar(cluster, client=Lacking(cluster)), health)
+    assert health.ready
+    assert sum("cannot update resource" in record.message for record in caplog.records) == 1, "told once"
+
+
+async def test_a_new_leader_vouches_for_what_was_trusted_before(cluster: FakeCluster) -> None:
+    before = Authorities(lambda: NOW)
+    before.note([BEFORE])
+    await Registrar(FakeClient(cluster), SETTINGS, before).register(NATIVE)
+    await keeping(registrar(cluster), Health())
+    assert await registered_authorities(FakeClient(cluster)) == frozenset({OURS, BEFORE})
+
+
+async def test_what_is_trusted_is_what_every_webhook_trusts(cluster: FakeCluster) -> None:
+    client = FakeClient(cluster)
+    assert await registered_authorities(client) is None
+    made = registrar(cluster)
+    made.authorities.note([BEFORE])
+    await made.register(NATIVE)
+    assert await registered_authorities(client) == frozenset({OURS, BEFORE})
+    one = base64.b64encode(as_pem(OURS)).decode()
+    cluster.update(*GUARD, lambda found: found["webhooks"][0]["clientConfig"].update(caBundle=one), USER)
+    assert await registered_authorities(client) == frozenset({OURS})
+    cluster.update(*GATE, lambda found: found["webhooks"][0]["clientConfig"].update(caBundle="%"), USER)
+    assert await registered_authorities(client) == frozenset()

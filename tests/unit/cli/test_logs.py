@@ -1,0 +1,70 @@
+"""One line per record, whatever is in it."""
+
+import json
+import logging
+
+import pytest
+
+from muster.api.keys import JobKey
+from muster.cli.logs import TEXT, Json, Text, log_to_stderr
+from muster.config.types import Logging
+
+NASTY = {
+    "a new line": "a\nINFO muster: forged",
+    "a carriage return": "a\rb",
+    "an escape": "\x1b[31mred",
+    "a quote": 'a", "level": "error',
+    "a line separator": "a\u2028b\u2029c\x85d",
+    "a lone surrogate": "a\ud800b",
+    "no character at all": "",
+}
+
+
+def record(message: str, **extra: object) -> logging.LogRecord:
+    made = logging.LogRecord("muster.x", logging.WARNING, "x.py", 1, "told: %s", (message,), None)
+    made.__dict__.update(extra)
+    return made
+
+
+@pytest.mark.parametrize("message", NASTY.values(), ids=list(NASTY))
+def test_json_is_one_object_in_one_line(message: str) -> None:
+    line = Json().format(record(message))
+    assert len(line.split("\n")) == 1
+    told = json.loads(line)
+    assert set(told) == {"time", "level", "logger", "message"}
+    assert (told["level"], told["logger"]) == ("warning", "muster.x")
+    assert told["message"].startswith("told: ")
+
+
+@pytest.mark.parametrize("message", NASTY.values(), ids=list(NASTY))
+def test_text_is_one_line(message: str) -> None:
+    line = Text(TEXT).format(record(message))
+    assert line.isprintable()
+    assert "WARNING muster.x: told: " in line
+
+
+def test_a_job_has_a_key_of_its_own() -> None:
+    told = json.loads(Json().format(record("x", job=JobKey("team-a", "train"))))
+    assert told["job"] == "team-a/train"
+    assert told["time"].endswith("+00:00")
+
+
+def test_a_trace_is_in_the_same_line() -> None:
+    error = ValueError("first\nsecond")
+    line = Json().format(record("x", exc_info=(ValueError, error, None)))
+    assert "\n" not in line
+    assert json.loads(line)["trace"].endswith("ValueError: first\nsecond")
+
+
+def test_it_is_set_up_as_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+    try:
+        log_to_stderr(Logging(level="warning", format="json"))
+        logging.getLogger("muster.x").info("not this")
+        logging.getLogger("muster.x").warning("%s: this", "a/b", extra={"job": JobKey("a", "b")})
+        (line,) = capsys.readouterr().err.splitlines()
+    finally:
+        root.handlers[:] = before
+        root.setLevel(level)
+    assert json.loads(line)["job"] == "a/b"

@@ -1,0 +1,180 @@
+"""The settings file: what is wrong is told, all of it, with what is allowed; what is right comes out as it went in."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from muster.config.loading import BadSettings, as_yaml, load, parse
+from muster.config.types import Settings
+
+WRONG = {
+    "a key that there is not": (
+        "worker: 3",
+        "worker: there is no such key; workers is meant? (allowed: apiVersion, kind, apiGroup, ",
+    ),
+    "a key inside that there is not": (
+        "serving: {prot: 1}",
+        "serving.prot: there is no such key; port is meant? (allowed: address, port, healthPort, drainSeconds)",
+    ),
+    "snake case": ("api_group: auto", "api_group: there is no such key; apiGroup is meant? (allowed: "),
+    "another version": (
+        "apiVersion: muster.dev/v2",
+        "apiVersion: is \"muster.dev/v2\" (allowed: 'muster.dev/v1alpha1')",
+    ),
+    "another kind": ("kind: Deployment", "kind: is \"Deployment\" (allowed: 'MusterConfiguration')"),
+    "too many": ("workers: 1000", "workers: is 1000 (allowed: 1 to 256)"),
+    "a number in quotes": ('workers: "64"', 'workers: is "64" (allowed: a whole number)'),
+    "yes is no number": ("workers: yes", "workers: is true (allowed: a whole number)"),
+    "not a number at all": ("resyncSeconds: .nan", "resyncSeconds: is NaN (allowed: a finite number)"),
+    "no time": ("probeSeconds: 0", "probeSeconds: is 0 (allowed: more than 0 to 86400)"),
+    "text for a list": ("excludedNamespaces: a", 'excludedNamespaces: is "a" (allowed: a list)'),
+    "a name that is none": (
+        "excludedNamespaces: [A_B]",
+        'excludedNamespaces.0: is "A_B" (allowed: a name of a-z, 0-9 and -)',
+    ),
+    "text for a part": ("service: muster", 'service: is "muster" (allowed: a mapping)'),
+    "a policy that there is not": (
+        "webhooks: {podGate: {failurePolicy: fail}}",
+        "webhooks.podGate.failurePolicy: is \"fail\" (allowed: 'Fail' or 'Ignore')",
+    ),
+    "half a requirement": (
+        "webhooks: {podGate: {objectSelector: {matchExpressions: [{key: a}]}}}",
+        "webhooks.podGate.objectSelector.matchExpressions.0.operator: is missing",
+    ),
+    "In without values": (
+        "webhooks: {podGate: {objectSelector: {matchExpressions: [{key: a, operator: In}]}}}",
+        "webhooks.podGate.objectSelector.matchExpressions.0: values belong to the operators In and NotIn",
+    ),
+    "an authority that dies before its leaf": (
+        "certificates: {leafDays: 90, authorityDays: 100}",
+        "certificates: leafDays must be at most half of authorityDays",
+    ),
+    "a lead that is lost with one write": (
+        "leadership: {renewSeconds: 10}",
+        "leadership: renewSeconds must be at most half of durationSeconds",
+    ),
+    "twice": ("workers: 3\nworkers: 4", "workers: is given twice, again in line 2 (allowed: once)"),
+    "twice inside": ("serving:\n  port: 1\n  port: 2", "serving.port: is given twice, again in line 3 (allowed: once)"),
+    "no YAML": (
+        "a: [",
+        "the file: is not YAML: expected the node content, but found '<stream end>' in line 1, column 5",
+    ),
+    "a date that there is not": ("workers: 2026-99-99", "the file: is not YAML: month must be in 1..12"),
+    "a list as a key": ("? [1]\n: 2", "the file: is not YAML: found unhashable key in line 1"),
+    "two documents": ("a: b\n---\nc: d", "the file: is not YAML: but found another document in line 2"),
+    "a list": ("- 1", "the file: is [1] (allowed: a mapping of settings)"),
+    "text": ("hello", 'the file: is "hello" (allowed: a mapping of settings)'),
+    "nested too deeply": ("[" * 5000, "the file: is nested too deeply"),
+    "an alias": ("serving: &a {port: 1}\nservice: *a", "service: is an alias of something else in the file"),
+    "an alias of itself": ("serving: &a [*a]", "serving.0: is an alias of something else in the file"),
+    "a tag of Python's": (
+        "workers: !!python/object:os.system x",
+        "the file: is not YAML: could not determine a constructor",
+    ),
+    "control characters": ('"a\\nb": 1', "a b: there is no such key (allowed: "),
+}
+
+
+@pytest.mark.parametrize(("content", "line"), WRONG.values(), ids=list(WRONG))
+def test_what_is_wrong_is_told_in_one_line(content: str, line: str) -> None:
+    with pytest.raises(BadSettings) as raised:
+        parse(content.encode())
+    (told,) = raised.value.problems
+    assert told.startswith(line)
+    assert told.isprintable()
+
+
+def test_everything_is_told_at_once() -> None:
+    content = """
+    apiVersion: muster.dev/v2
+    workers: 1
+    workers: 0
+    service: {port: 0}
+    webhooks:
+      podGate: {timeoutSeconds: 31}
+      podGates: {}
+    leadership: {renewSeconds: 10}
+    loging: {}
+    """
+    with pytest.raises(BadSettings) as raised:
+        parse(content.encode())
+    assert [told.split(":")[0] for told in raised.value.problems] == [
+        "workers",
+        "apiVersion",
+        "workers",
+        "service.port",
+        "webhooks.podGate.timeoutSeconds",
+        "webhooks.podGates",
+        "leadership",
+        "loging",
+    ]
+
+
+def test_a_file_that_is_not_there() -> None:
+    with pytest.raises(BadSettings, match="cannot be read: No such file or directory"):
+        load(Path("/nonexistent/muster.yaml"), {})
+
+
+@pytest.mark.parametrize("content", ["", "# nothing", "---", "serving:\nlogging:", "serving: {port: }"])
+def test_what_is_not_given_has_its_default(content: str) -> None:
+    assert parse(content.encode()) == Settings()
+
+
+def test_what_is_printed_says_the_same() -> None:
+    content = b"workers: 3\nwebhooks: {podGate: {objectSelector: {matchLabels: {a: b}}}}\nlogging: {format: json}"
+    settings = parse(content)
+    assert parse(as_yaml(settings).encode()) == settings
+    assert yaml.safe_load(as_yaml(settings))["webhooks"]["podGate"]["objectSelector"]["matchLabels"] == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    ("content", "environment", "namespace", "excluded"),
+    [
+        pytest.param("", {}, "muster-system", {"kube-system", "muster-system"}, id="by default"),
+        pytest.param("", {"POD_NAMESPACE": "ours"}, "ours", {"kube-system", "ours"}, id="from the pod"),
+        pytest.param(
+            "service: {namespace: told}", {"POD_NAMESPACE": "ours"}, "told", {"kube-system", "told"}, id="as set"
+        ),
+        pytest.param(
+            "excludedNamespaces: [a]",
+            {"POD_NAMESPACE": "ours"},
+            "ours",
+            {"a", "kube-system", "ours"},
+            id="kube-system and its own cannot be left out",
+        ),
+        pytest.param(
+            "excludedNamespaces: [muster-system]",
+            {"POD_NAMESPACE": "ours"},
+            "ours",
+            {"muster-system", "kube-system", "ours"},
+            id="what is listed stays",
+        ),
+    ],
+)
+def test_its_own_namespace(
+    content: str, environment: dict[str, str], namespace: str, excluded: set[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "muster.yaml"
+    file.write_text(content)
+    settings = load(file, environment)
+    assert settings.service.namespace == namespace
+    assert settings.service.host == f"muster.{namespace}.svc"
+    assert settings.excluded_namespaces == excluded
+
+
+def test_every_key_says_its_consequence() -> None:
+    silent = [path for path, field in _fields(Settings, "") if not field.description]
+    assert silent == []
+
+
+def _fields(model: type[BaseModel], path: str) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for field in model.model_fields.values():
+        here = f"{path}.{field.alias}"
+        found.append((here, field))
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            found += _fields(field.annotation, here)
+    return found

@@ -1,0 +1,96 @@
+"""What is remembered of a Job, and for how long: as long as its witness is in the store."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import pytest
+
+from muster.core.decide import Membership
+from muster.kube.client import Object
+from muster.kube.errors import Rejected
+from muster.kube.resources import Resource
+from tests.builders import a_gang, a_pod, a_workload
+from tests.fake_cluster import FakeClient, FakeCluster
+from tests.unit.runtime.parts import build
+
+JOB = a_gang("train").uid("now")
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    made = FakeCluster()
+    made.apply(JOB)
+    return made
+
+
+class Rejecting(FakeClient):
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        if resource.plural == "workloads":
+            raise Rejected("spec: Invalid value")
+        return await super().create(resource, namespace, body)
+
+
+async def test_a_verdict_holds_no_longer_than_its_pod_group(cluster: FakeCluster) -> None:
+    formation = build(FakeClient(cluster)).formation
+    group = (await formation.ensure(JOB.ref)).group
+    cluster.remove("podgroups", "default", group, "user")
+    assert (await formation.ensure(JOB.ref)).group == group
+    assert cluster.find("podgroups"), "it was made again before the next pod was let in"
+
+
+async def test_a_verdict_holds_no_longer_than_the_living_pod_that_it_follows(cluster: FakeCluster) -> None:
+    cluster.apply(a_pod("old").of(JOB))
+    cluster.apply(a_workload("mine").describing(JOB))
+    formation = build(FakeClient(cluster)).formation
+    assert (await formation.ensure(JOB.ref)).membership is Membership.PLAIN
+    cluster.remove("pods", "default", "old", "user")
+    assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN
+
+
+class Counting(FakeClient):
+    """Counts what is asked; a consistent list is what costs."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        super().__init__(cluster)
+        self.asked: Counter[str] = Counter()
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Object:
+        self.asked[f"get {resource.plural}"] += 1
+        return await super().get(resource, namespace, name)
+
+    async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
+        recent = (params or {}).get("resourceVersion") == "0"
+        self.asked[f"list {'recent ' if recent else ''}{resource.plural}"] += 1
+        return await super().list(resource, namespace, params)
+
+
+async def test_a_burst_of_pods_costs_one_read_each(cluster: FakeCluster) -> None:
+    client = Counting(cluster)
+    formation = build(client).formation
+    group = (await formation.ensure(JOB.ref)).group
+    assert client.asked["list pods"] == 2, "once before anything was made, and once after the PodGroup was"
+    client.asked.clear()
+    assert (await formation.ensure(JOB.ref)).group == group
+    assert client.asked == {"get podgroups": 1, "list recent pods": 1}
+    cluster.apply(a_pod("first").of(JOB).in_group(group))
+    await formation.ensure(JOB.ref)
+    client.asked.clear()
+    for _ in range(50):
+        assert (await formation.ensure(JOB.ref)).group == group
+    assert client.asked == {"get pods": 50}
+
+
+async def test_what_another_replica_formed_is_not_let_in_plain(cluster: FakeCluster) -> None:
+    """One replica was refused for good, the other was not; the first never saw a watch event of it."""
+    refused = build(Rejecting(cluster)).formation
+    assert (await refused.ensure(JOB.ref)).membership is Membership.PLAIN
+    formed = await build(FakeClient(cluster)).formation.ensure(JOB.ref)
+    again = await refused.ensure(JOB.ref)
+    assert (again.membership, again.group) == (Membership.JOIN, formed.group)
+
+
+async def test_a_verdict_yields_to_living_pods_that_say_otherwise(cluster: FakeCluster) -> None:
+    formation = build(FakeClient(cluster)).formation
+    assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN
+    cluster.apply(a_pod("plain").of(JOB))
+    assert (await formation.ensure(JOB.ref)).membership is Membership.PLAIN
