@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.support.api import Api, Object
+from tests.e2e.support.audit import what
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.load import Load
 from tests.e2e.support.objects import all_pods, gang_job, is_bound
@@ -99,8 +100,8 @@ def _ours(found: Object) -> Object:
 def test_a_settled_installation_writes_nothing(local: Cluster, replicas: Replicas) -> None:
     since = local.audit_position()
     always(lambda: all(replica.readyz()[0] == 200 for replica in replicas), "they are ready", 4 * PROBE_SECONDS)
-    written = [write["objectRef"]["resource"] for write in local.writes_by_muster(since)]
-    assert [resource for resource in written if resource not in NOT_SETTLING] == []
+    written = [write for write in local.writes_by_muster(since) if write["objectRef"]["resource"] not in NOT_SETTLING]
+    assert [(*what(each), each["objectRef"], each["responseStatus"]["code"]) for each in written] == []
 
 
 def test_one_that_is_told_to_go_is_not_sent_anything_more_and_answers_meanwhile(

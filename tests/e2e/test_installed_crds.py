@@ -6,8 +6,7 @@ import pytest
 
 from tests.e2e.support.clusters import Cluster, start_cluster
 from tests.e2e.support.command import muster as command
-from tests.e2e.support.objects import POD_GROUP_ANNOTATION as ANNOTATION
-from tests.e2e.support.objects import all_pods, gang_job
+from tests.e2e.support.objects import POD_GROUP_ANNOTATION, all_pods, gang_job
 from tests.e2e.support.replicas import Replicas
 from tests.e2e.support.waiting import eventually
 
@@ -37,7 +36,7 @@ def runs_as_a_group(stock: Cluster) -> None:
     own.api.create("jobs", gang_job("train"), "default")
     pods = eventually(lambda: all_pods(own.api, "default", "train", 4), "four pods", 60)
     (group,) = own.api.list("podgroups", "default")
-    assert {pod["metadata"]["annotations"][ANNOTATION] for pod in pods} == {group["metadata"]["name"]}
+    assert {pod["metadata"]["annotations"][POD_GROUP_ANNOTATION] for pod in pods} == {group["metadata"]["name"]}
 
 
 def _gate(stock: Cluster) -> list[object]:

@@ -150,7 +150,7 @@ def last_words(api: Api, namespace: str, name: str) -> list[str]:
     return [*pods, *(f"{event['reason']}: {event['message']}" for event in events_on(api, namespace, name))]
 
 
-LOADS = [8, pytest.param(120, marks=[pytest.mark.full, pytest.mark.timeout(900)])]
+LOADS = [5, pytest.param(120, marks=[pytest.mark.full, pytest.mark.timeout(900)])]
 
 
 @pytest.mark.parametrize("seconds", LOADS)

@@ -4,7 +4,7 @@ import asyncio
 import base64
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cryptography import x509
@@ -14,7 +14,7 @@ from muster.admission.webhooks import NAME, at_service, mutating_configuration, 
 from muster.api.dialect import Dialect
 from muster.config.types import Settings
 from muster.kube.client import KubeClient, Object
-from muster.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from muster.kube.errors import AlreadyExists, Conflict, Forbidden, KubeError, NotFound
 from muster.kube.resources import CLUSTER_ROLES, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
 from muster.runtime.health import ADMISSION, API, CERTIFICATE, SERVING, WATCHING, Health
 
@@ -46,8 +46,10 @@ class Registrar:
     """Does a replica that is ready answer through the Service? Asked before there are webhooks that depend on it."""
     _patience: int = PATIENCE
     _took_over: bool = False
-    _told: str = ""
-    _ownerless: bool = False
+    _told: set[str] = field(default_factory=set)
+    """What the last pass warned of."""
+    _telling: set[str] = field(default_factory=set)
+    """What this one does."""
 
     def announce(self, health: Health) -> None:
         """Nothing: a replica is sent requests when it is ready, so it has to be ready before there are any."""
@@ -78,7 +80,8 @@ class Registrar:
         except KubeError as error:
             await self._cannot(error, health)
             return False
-        self._told = ""
+        finally:
+            self._told, self._telling = self._telling, set()
         health.well(ADMISSION)
         return True
 
@@ -95,9 +98,7 @@ class Registrar:
         """While webhooks are in place, replicas have to go on answering them: then it is told, and no more."""
         sentence = f"the webhooks cannot be registered: {error}"
         if await self._in_place():
-            if sentence != self._told:
-                logger.warning("%s", sentence)
-            self._told = sentence
+            self._warn(sentence)
         else:
             health.problem(ADMISSION, sentence)
 
@@ -120,11 +121,21 @@ class Registrar:
         if is_as_wanted(found, wanted):
             return
         try:
-            await self.client.replace(resource, "", NAME, put_right(found, wanted))
+            await self._replace(resource, found, wanted)
         except NotFound:
             await self._create(resource, wanted)
         else:
             logger.info("put %s %s right", resource.plural, NAME)
+
+    async def _replace(self, resource: Resource, found: Object, wanted: Object) -> None:
+        try:
+            await self.client.replace(resource, "", NAME, put_right(found, wanted))
+        except Forbidden as error:
+            # Where OwnerReferencesPermissionEnforcement is on, only who may delete changes owners. The rest counts.
+            with_its_owners = {**wanted, "metadata": {**wanted["metadata"], "ownerReferences": []}}
+            if not is_as_wanted(found, with_its_owners):
+                await self.client.replace(resource, "", NAME, put_right(found, with_its_owners))
+            self._warn(f"the owner of {resource.plural} {NAME} cannot be put right: {error}")
 
     async def _create(self, resource: Resource, wanted: Object) -> None:
         try:
@@ -141,13 +152,16 @@ class Registrar:
         try:
             role = await self.client.get(CLUSTER_ROLES, "", name)
         except NotFound:
-            if not self._ownerless:
-                logger.warning("there is no ClusterRole %s to own the webhooks: they stay when Muster is deleted", name)
-            self._ownerless = True
+            self._warn(f"there is no ClusterRole {name} to own the webhooks: they stay when Muster is deleted")
             return []
-        self._ownerless = False
         uid = role["metadata"]["uid"]
         return [{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": name, "uid": uid}]
+
+    def _warn(self, sentence: str) -> None:
+        """Once, for as long as it is so."""
+        if sentence not in self._told | self._telling:
+            logger.warning("%s", sentence)
+        self._telling.add(sentence)
 
     async def _in_place(self) -> bool:
         try:

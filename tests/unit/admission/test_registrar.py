@@ -253,6 +253,31 @@ async def test_webhooks_that_are_there_have_to_be_answered_right_or_not(
     assert sum("cannot update resource" in record.message for record in caplog.records) == 1, "told once"
 
 
+class MayNotChangeOwners(FakeClient):
+    """As OwnerReferencesPermissionEnforcement has it for those who may not delete."""
+
+    async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        owners = self.cluster.get(resource.plural, namespace, name)["metadata"].get("ownerReferences") or []
+        if body["metadata"]["ownerReferences"] != owners:
+            raise Forbidden("cannot set an ownerRef on a resource you can't delete")
+        return await super().replace(resource, namespace, name, body)
+
+
+async def test_an_owner_that_cannot_be_put_right_is_told_once_and_the_rest_is_put_right(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    await registrar(cluster).register(NATIVE)
+    right = cluster.get(*GATE)["webhooks"]
+    cluster.update(*GATE, CHANGES["no owner"], USER)
+    cluster.update(*GATE, CHANGES["it fails open"], USER)
+    health, before = Health(), cluster.revision
+    await keeping(registrar(cluster, client=MayNotChangeOwners(cluster)), health)
+    assert cluster.get(*GATE)["webhooks"] == right
+    assert cluster.revision == before + 1
+    assert sum("cannot be put right" in record.message for record in caplog.records) == 1
+    assert health.ready
+
+
 async def test_a_new_leader_vouches_for_what_was_trusted_before(cluster: FakeCluster) -> None:
     before = Authorities(lambda: NOW)
     before.note([BEFORE])

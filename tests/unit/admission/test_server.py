@@ -17,7 +17,7 @@ from muster.core.decide import Rules
 from muster.kube.client import Object
 from muster.kube.errors import Unreachable
 from muster.kube.resources import Resource
-from muster.runtime.health import API, STAYING
+from muster.runtime.health import API
 from tests.builders import JobBuilder, a_gang, a_job, a_pod, a_pod_group, a_review
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.oracles import created_by_us
@@ -278,34 +278,3 @@ async def test_the_guard_that_cannot_look_says_try_again(http: Http, client: Uns
 )
 def test_four_fifths_of_the_caller_s_own_timeout(timeout: str, seconds: float) -> None:
     assert time_to_answer(timeout) == pytest.approx(seconds)
-
-
-async def test_health_has_a_port_of_its_own_without_admission(parts: Parts) -> None:
-    server = AdmissionServer(parts.health)
-    async with TestClient(TestServer(server.health_application())) as http:
-        parts.health.announce(API, "not asked yet")
-        answers = {path: await http.get(path) for path in ("/livez", "/readyz", "/metrics")}
-        assert {path: answer.status for path, answer in answers.items()} == {
-            "/livez": 200,
-            "/readyz": 503,
-            "/metrics": 200,
-        }
-        assert "muster_admission_seconds" in await answers["/metrics"].text()
-        assert (await http.post("/pod-gate", json=a_review(pod_of()))).status == 404
-
-
-async def test_what_heals_by_itself_is_no_reason_to_end_the_process(http: Http, parts: Parts) -> None:
-    parts.health.problem(API, "gone")
-    assert (await http.get("/livez")).status == 200
-    parts.health.hopeless = "watching cannot be started"
-    answer = await http.get("/livez")
-    assert (answer.status, await answer.text()) == (503, "watching cannot be started\n")
-
-
-async def test_one_that_is_about_to_end_answers_and_sends_the_next_request_elsewhere(http: Http, parts: Parts) -> None:
-    before = await http.post("/pod-gate", json=a_review(pod_of()))
-    assert before.headers.get("Connection") != "close"
-    parts.health.announce(STAYING, "shutting down")
-    after = await http.post("/pod-gate", json=a_review(pod_of()))
-    assert (after.status, after.headers["Connection"]) == (200, "close")
-    assert (await http.get("/readyz")).status == 503
