@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from types import UnionType
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, Generic, TypeVar, cast, get_args
 
 from pydantic import AliasChoices, BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -76,7 +76,7 @@ def _read(model: type[B], raw: object, path: FieldPath) -> Parsed[B]:
 def _from_mapping(model: type[B], raw: Mapping[str, Any], path: FieldPath) -> Parsed[B]:
     spelling = _spelling(raw)
     try:
-        blocks = model.model_validate(raw, by_alias=True, by_name=False)
+        blocks = _shaped(model, raw)
     except ValidationError as error:
         problems = error.errors(include_url=False)
         errors = [_shape_error(model, problem, path) for problem in problems]
@@ -88,11 +88,16 @@ def _from_mapping(model: type[B], raw: Mapping[str, Any], path: FieldPath) -> Pa
     return Parsed(blocks, spelling, path)
 
 
+def _shaped(model: type[B], raw: Mapping[str, Any]) -> B:
+    """By the names of the API only: ours are no spelling of theirs."""
+    return cast("B", model.model_validate(raw, by_alias=True, by_name=False))
+
+
 def _rules_of_the_rest(model: type[B], raw: Mapping[str, Any], places: BlockPaths) -> Iterator[FieldError]:
     """What has the wrong shape must not hide what is wrong with the rest."""
     for name, value in raw.items():
         try:
-            blocks = model.model_validate({name: value}, by_alias=True, by_name=False)
+            blocks = _shaped(model, {name: value})
         except ValidationError:
             continue
         yield from block_errors(blocks, places)
