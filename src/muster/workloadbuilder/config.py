@@ -12,6 +12,8 @@ class PolicyKind(StrEnum):
 
 
 class DisruptionMode(StrEnum):
+    """What a controller can allow, and a group can have."""
+
     SINGLE = "single"
     """The members can be disrupted one by one."""
     ALL = "all"

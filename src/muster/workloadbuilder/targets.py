@@ -45,7 +45,7 @@ class Template(NamedTuple):
 
 @dataclass(frozen=True)
 class Target(ABC, Generic[W, P]):
-    """A version of the API: what can be built for it, and the build."""
+    """A version of the API. A controller needs `manifest`, `api_version` and `in_group`; the rest is the builder's."""
 
     version: str
     group: str = "scheduling.k8s.io"

@@ -1,12 +1,15 @@
 """Text that anybody may have written, to plain values: bounded in size, depth and time, and never with a surprise."""
 
 import json
+from itertools import accumulate
 from typing import Any
 
 import yaml
 
-MAX_CHARACTERS = 16_384
+MAX_CHARACTERS = 8_192
 """A scheduling block has some hundred."""
+MAX_BRACKETS = 32
+"""Open at a time. PyYAML takes seconds for some thousand of them, which is longer than a webhook may take."""
 
 
 class Unparsable(ValueError):
@@ -36,10 +39,16 @@ def loaded(text: str) -> Any:
     """The value that the YAML or JSON says."""
     if len(text) > MAX_CHARACTERS:
         raise Unparsable(f"must have at most {MAX_CHARACTERS} characters, and has {len(text)}")
+    if _most_open(text) > MAX_BRACKETS:
+        raise Unparsable("must not be nested so deep")
     try:
         return _json(text) if text.lstrip().startswith("{") else _yaml(text)
     except RecursionError:
         raise Unparsable("must not be nested so deep") from None
+
+
+def _most_open(text: str) -> int:
+    return max(accumulate((character in "[{") - (character in "]}") for character in text), default=0)
 
 
 def _json(text: str) -> Any:
