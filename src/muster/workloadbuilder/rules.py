@@ -122,14 +122,14 @@ def _count_errors(count: int | None, path: FieldPath) -> Iterator[FieldError]:
         yield FieldError(ErrorKind.INVALID, path, count, allowed)
 
 
-_FORMATS = {id(DNS_LABEL): LABEL_TEXT, id(DNS_SUBDOMAIN): SUBDOMAIN_TEXT, id(LABEL_KEY): LABEL_KEY_TEXT}
+_FORMATS = {DNS_LABEL: LABEL_TEXT, DNS_SUBDOMAIN: SUBDOMAIN_TEXT, LABEL_KEY: LABEL_KEY_TEXT}
 
 
 def _format_errors(value: str | None, path: FieldPath, schema: Schema) -> Iterator[FieldError]:
     if value == "":
-        yield FieldError(ErrorKind.REQUIRED, path, None, _FORMATS[id(schema)])
+        yield FieldError(ErrorKind.REQUIRED, path, None, _FORMATS[schema])
     elif value is not None and not fits(value, schema):
-        yield FieldError(ErrorKind.INVALID, path, value, _FORMATS[id(schema)])
+        yield FieldError(ErrorKind.INVALID, path, value, _FORMATS[schema])
 
 
 def fits(value: str, schema: Schema) -> bool:
