@@ -158,6 +158,11 @@ UPDATES: dict[str, tuple[WorkloadItem, WorkloadItem, list[tuple[str, str]]]] = {
         tree(job("a", policy={"gang": {"minCount": -1}})),
         [("Invalid", f"{POLICY}.gang.minCount")],
     ),
+    "a bad child in the place of another is new": (
+        tree(job("b", **ZERO)),
+        tree(job("a", **ZERO)),
+        [("Invalid", f"{POLICY}.gang.minCount")],
+    ),
     "B-100 a bad child that moved is new": (
         tree(WorkloadItem("mid", children=[job("a", **ZERO)])),
         tree(job("a", **ZERO), WorkloadItem("mid", children=[job("b")])),
