@@ -40,9 +40,10 @@ def test_only_the_new_job_has_a_gang_when_the_old_one_went(
     api: Api, proxy: Proxy, namespace: str, write: str, after: bool
 ) -> None:
     made: list[Object] = []
-    again = partial(make_again, api, namespace, made)
-    trap = proxy.set(Trap(is_write_for({"train"}, WRITES[write]), again, after, goes_on=True))
-    old = api.create("jobs", gang_job("train", SIZE), namespace)["metadata"]["uid"]
+    name = f"train-{namespace}"  # Muster may still be busy with the Job of the test before
+    again = partial(make_again, api, namespace, name, made)
+    trap = proxy.set(Trap(is_write_for({name}, WRITES[write]), again, after, goes_on=True))
+    old = api.create("jobs", gang_job(name, SIZE), namespace)["metadata"]["uid"]
     assert trap.sprung.wait(30), f"Muster did not come to write {write}"
     (new,) = made
     eventually(lambda: len(own_pods(api, namespace, new)) == SIZE, "the new Job's pods are bound", 90)
@@ -53,14 +54,15 @@ def test_only_the_new_job_has_a_gang_when_the_old_one_went(
     assert {group_of(pod) for pod in own_pods(api, namespace, new)} == {group["metadata"]["name"]}
 
 
-def make_again(api: Api, namespace: str, made: list[Object]) -> None:
-    api.delete("jobs", "train", namespace)
-    eventually(lambda: api.find("jobs", "train", namespace) is None, "the Job is gone", every=0.01)
-    made.append(api.create("jobs", gang_job("train", SIZE), namespace))
+def make_again(api: Api, namespace: str, name: str, made: list[Object]) -> None:
+    api.delete("jobs", name, namespace)
+    eventually(lambda: api.find("jobs", name, namespace) is None, "the Job is gone", every=0.01)
+    made.append(api.create("jobs", gang_job(name, SIZE), namespace))
 
 
 def own_pods(api: Api, namespace: str, job: Object) -> list[Object]:
-    return [pod for pod in controlled_by(pods_of(api, namespace, "train"), job["metadata"]["uid"]) if is_bound(pod)]
+    pods = pods_of(api, namespace, job["metadata"]["name"])
+    return [pod for pod in controlled_by(pods, job["metadata"]["uid"]) if is_bound(pod)]
 
 
 def left_of(api: Api, namespace: str, uid: str) -> list[str]:
