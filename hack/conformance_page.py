@@ -18,8 +18,8 @@ PAGE = Path(__file__).parents[1] / "docs/conformance.md"
 HEAD = """# What is asked of Muster, and what shows that it does it
 
 Generated from `tests/conformance/catalogue` by `make generate`. Every test of the in-tree Job integration, of its
-admission and of its API validation (Kubernetes 1.36.4), and every normative sentence of the documents that Muster
-implements, is here with its number.
+admission and of its API validation (Kubernetes 1.36.4), of the in-tree library workloadbuilder (1.37), and every
+normative sentence of the documents that Muster implements, is here with its number.
 
 - **tested**: the tests that are named show it. Their paths are below `tests/`; what stands in brackets is a part of the
   ids of the cases that count.

@@ -28,8 +28,6 @@ from tests.e2e.support.waiting import always, eventually
 
 QUICK_LEADERSHIP = {"leadership": {"durationSeconds": 3, "renewSeconds": 1}}
 CRDS = "customresourcedefinitions"
-COLLECTOR_SECONDS = 120
-"""The garbage collector asks twice a minute which kinds there are."""
 NATIVE, KUBERNETES_GROUP, OWN_GROUP = PROFILES
 ON_ALL = [OWN_GROUP, *(pytest.param(each, marks=pytest.mark.full) for each in (NATIVE, KUBERNETES_GROUP))]
 
@@ -84,7 +82,8 @@ def test_muster_is_left_while_it_runs_and_comes_back_when_it_is_started(profile:
         again = leave_as_the_hook_does(cluster)
         assert (again.code, again.err) == (0, "")
         assert "removed" not in again.out
-        delete_all(api, place, COLLECTOR_SECONDS)
+        api.delete("namespaces", place)
+        eventually(partial(gone, api, "namespaces", place), "the namespace goes, with all that is in it", 60)
 
         replicas.stop()
         replicas[0].start()

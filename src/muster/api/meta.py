@@ -25,6 +25,8 @@ class Wire(BaseModel):
 
 
 class OwnerReference(Wire):
+    """Whose an object is: it goes when its owner goes."""
+
     api_version: str
     kind: str
     name: str

@@ -105,7 +105,9 @@ class Formation:
         while True:
             if (decision := await self._recent_verdict(ref)) is not None:
                 return decision
-            work = self._under_way.get(ref.uid) or self._start(ref)
+            work = self._under_way.get(ref.uid)
+            if work is None or work.task.done():  # its callbacks may still be on their way
+                work = self._start(ref)
             # Shielded: one caller's deadline must not cut the work off that others wait for.
             decision = await asyncio.shield(work.task)
             if work.began > came or decision.membership is Membership.HOLD:
@@ -152,7 +154,8 @@ class Formation:
         return Verdict(replace(verdict.decision, sticky=True), PodWitness(pods.name)) if pods.group == group else None
 
     def _finish(self, uid: Uid, task: asyncio.Task[Decision]) -> None:
-        self._under_way.pop(uid, None)
+        if (work := self._under_way.get(uid)) is not None and work.task is task:
+            del self._under_way[uid]
         if not task.cancelled():
             task.exception()  # all who waited may have left; asyncio would complain that nobody looked
 

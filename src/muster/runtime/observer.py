@@ -12,7 +12,7 @@ from muster.api.pod import CONTROLLER_UID_LABEL, PodView
 from muster.api.podgroup import PodGroup
 from muster.api.wire import Unreadable
 from muster.api.workload import Workload
-from muster.core.decide import NO_PODS, TRIED_NAMES, Observed, Pods
+from muster.core.decide import NO_PODS, TRIED_NAMES, Observed, Pods, anchor_of
 from muster.core.naming import pod_group_name, template_name, workload_name
 from muster.core.ownership import controls, is_ours, workloads_of
 from muster.kube.client import KubeClient, every_item
@@ -45,14 +45,19 @@ class Observer:
         return self.known(ref).job is not None or await self._job(ref) is not None
 
     async def confirmed(self, seen: Observed, ref: JobRef, group: str) -> Observed:
-        """With the PodGroup read now, and the pods listed after it was first seen.
+        """With the pods listed after the PodGroup was first seen and, if it is Muster's own, that read now.
 
         If it still is the same object (by UID), then it has been there all the time, also when the pods were listed.
+        The Job comes last: that it is still there is what a pod waits for, and a list takes a while.
         """
+        anchor = anchor_of(seen)
+        if anchor is None or anchor.metadata.name != group:
+            return await self._with_followed_group(replace(seen, pods=await self.pods(ref)), ref)
         pods, found = await asyncio.gather(self.pods(ref), self.pod_group(ref.key.namespace, group))
+        job = await self._job(ref)
         others = tuple(other for other in seen.pod_groups if other.metadata.name != group)
         groups = (*others, found) if found is not None else others
-        return await self._with_followed_group(replace(seen, pods=pods, pod_groups=groups), ref)
+        return await self._with_followed_group(replace(seen, job=job, pods=pods, pod_groups=groups), ref)
 
     async def with_own_pair(self, seen: Observed, job: JobView) -> Observed:
         """With what Muster has made for the Job, read by its names: nothing less proves that there is none."""

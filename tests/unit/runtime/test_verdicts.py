@@ -1,5 +1,6 @@
 """What is remembered of a Job, and for how long: as long as its witness is in the store."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping
 
@@ -94,3 +95,14 @@ async def test_a_verdict_yields_to_living_pods_that_say_otherwise(cluster: FakeC
     assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN
     cluster.apply(a_pod("plain").of(JOB))
     assert (await formation.ensure(JOB.ref)).membership is Membership.PLAIN
+
+
+async def test_a_caller_who_comes_as_the_work_ends_starts_it_anew(cluster: FakeCluster) -> None:
+    """Between the end of the work and its callbacks: waiting for what is done would never let them run."""
+    cluster.apply(a_workload("one").describing(JOB))
+    cluster.apply(a_workload("two").describing(JOB))
+    formation = build(FakeClient(cluster)).formation
+    ended = formation._start(JOB.ref)
+    await ended.task
+    formation._under_way[JOB.ref.uid] = ended
+    assert (await asyncio.wait_for(formation.ensure(JOB.ref), 5)).membership is Membership.PLAIN

@@ -1,0 +1,18 @@
+"""Callbacks that nearly every controller needs."""
+
+from dataclasses import replace
+
+from muster.workloadbuilder.config import GangPolicy, SchedulingConfig
+from muster.workloadbuilder.tree import WorkloadItem, WorkloadItemFunc
+
+
+def default_min_count(count: int) -> WorkloadItemFunc:
+    """A gang whose minCount nobody set gets this one: a Job's parallelism, the number of groups in a composite."""
+
+    def fill_min_count(_item: WorkloadItem, config: SchedulingConfig) -> SchedulingConfig:
+        match config.policy:
+            case GangPolicy(min_count=None):
+                return replace(config, policy=GangPolicy(count))
+        return config
+
+    return fill_min_count

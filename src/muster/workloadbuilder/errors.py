@@ -1,0 +1,97 @@
+"""What is wrong, where, and what would be right. Every problem is a value; all of them are told at once."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+MAX_SHOWN = 80
+"""Characters of a value that a sentence shows: what a user writes must not flood a log or an event."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPath:
+    """Where a field is in the API of the controller: `spec.scheduling.resourceClaims[0]`."""
+
+    parts: tuple[str | int, ...] = ()
+
+    @classmethod
+    def of(cls, *parts: str | int) -> "FieldPath":
+        return cls(parts)
+
+    def child(self, *parts: str | int) -> "FieldPath":
+        return FieldPath((*self.parts, *parts))
+
+    def join(self, below: "FieldPath") -> "FieldPath":
+        return self.child(*below.parts)
+
+    def __str__(self) -> str:
+        text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.parts)
+        return text.removeprefix(".")
+
+
+ROOT = FieldPath()
+
+
+class ErrorKind(StrEnum):
+    """The kinds of Kubernetes' field errors."""
+
+    REQUIRED = "Required"
+    INVALID = "Invalid"
+    TYPE_INVALID = "TypeInvalid"
+    TOO_MANY = "TooMany"
+    DUPLICATE = "Duplicate"
+    FORBIDDEN = "Forbidden"
+    INTERNAL = "Internal"
+    """A mistake of the controller, not of its user."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    kind: ErrorKind
+    path: FieldPath
+    value: object
+    """What was found; None where something is missing."""
+    allowed: str
+    """What would be right: "must be at least 1"."""
+
+    def __str__(self) -> str:
+        found = "" if self.value is None else f"{_shown(self.value)} "
+        where = _bounded(str(self.path), 3 * MAX_SHOWN)
+        return f"{where}{': ' if where else ''}{found}{self.allowed}"
+
+
+class WorkloadBuilderError(Exception):
+    """All that this library raises on purpose."""
+
+
+class InvalidConfiguration(WorkloadBuilderError, ValueError):
+    """What the user or the controller asks for cannot be built."""
+
+    def __init__(self, errors: Iterable[FieldError]) -> None:
+        self.errors = tuple(errors)
+        super().__init__("; ".join(map(str, self.errors)))
+
+
+class NotBuilt(WorkloadBuilderError, RuntimeError):
+    """There is no Workload to make groups from, or it was not this builder that built it."""
+
+
+class UnknownTemplate(WorkloadBuilderError, LookupError):
+    """The Workload has no such template."""
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple | set | frozenset):
+        value = list(value)
+    try:
+        text = json.dumps(value, default=str, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        text = f"a {type(value).__name__}"
+    return _bounded(text, MAX_SHOWN)
+
+
+def _bounded(text: str, room: int) -> str:
+    text = text[: room + 1]
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if len(text) <= room else f"{text[: room - 1]}…"
