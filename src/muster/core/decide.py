@@ -66,10 +66,18 @@ class Membership(Enum):
 class CreateWorkload:
     workload: Workload
 
+    @property
+    def name(self) -> str:
+        return self.workload.metadata.name
+
 
 @dataclass(frozen=True, slots=True)
 class CreatePodGroup:
     pod_group: PodGroup
+
+    @property
+    def name(self) -> str:
+        return self.pod_group.metadata.name
 
 
 Action = CreateWorkload | CreatePodGroup

@@ -170,12 +170,16 @@ class Formation:
     async def _form(self, ref: JobRef) -> Decision:
         """Look, write what is missing, and look again, until the answer is proven."""
         seen, proven = await self._look(ref)
+        made: set[str] = set()
         for _ in range(MAX_STEPS):
             decision = decide(seen, self.rules)
-            if decision.action is not None:
+            if decision.action is not None and decision.action.name in made:
+                # What was just made is gone: it is the collector's, if the Job is gone too.
+                seen, proven, made = self._recall(await self.observer.live(ref)), _Proof(), set()
+            elif decision.action is not None:
                 written = await self._write(decision.action, seen)
                 self._report(decision, written)
-                seen, proven = self._learn(written.seen), _Proof()
+                seen, proven, made = self._learn(written.seen), _Proof(), made | {written.created}
             elif _joins(decision) and not (decision.sticky or proven.group_uid):
                 seen, proven = await self._confirm(seen, ref, decision.group)
             elif _is_open(decision) and not proven.read_by_name and seen.job is not None:

@@ -61,6 +61,7 @@ class Invariants:
         return sorted(events, key=lambda event: revision(event[1]["object"]))
 
     def _at_birth(self, kind: str, thing: Object, present: Things, born: dict[str, int]) -> Iterator[str]:
+        """What was on its way when its Job was deleted may find that the collector came first, and goes after it."""
         name, owner = thing["metadata"]["name"], controller(thing)
         at = f"revision {revision(thing)}: {kind} {name}"
         if kind in {"workloads", "podgroups"}:
@@ -69,14 +70,14 @@ class Invariants:
                 yield f"I1 {at}: {len(siblings)} for one Job"
             if owner not in born:
                 yield f"I2 {at}: belongs to no Job that ever was"
-        if kind == "podgroups" and not any(controller(w) == owner for w in present["workloads"].values()):
+        described = any(controller(w) == owner for w in present["workloads"].values())
+        if kind == "podgroups" and owner in present["jobs"] and not described:
             yield f"I4 {at}: came before its Workload"
         if kind == "pods":
             yield from self._of_pod(at, thing, owner, present)
 
     @staticmethod
     def _of_pod(at: str, pod: Object, owner: str, present: Things) -> Iterator[str]:
-        """A pod that was on its way when its Job was deleted may find that its PodGroup went before it."""
         groups = present["podgroups"].values()
         if not group_of(pod):
             yield f"I4 {at}: a pod of a gang without its group"

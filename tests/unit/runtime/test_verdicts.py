@@ -7,11 +7,13 @@ from collections.abc import Mapping
 import pytest
 
 from muster.core.decide import Membership
+from muster.core.reasons import Reason
 from muster.kube.client import Object
 from muster.kube.errors import Rejected
 from muster.kube.resources import Resource
 from tests.builders import a_gang, a_pod, a_workload
-from tests.fake_cluster import FakeClient, FakeCluster
+from tests.fake_cluster import USER, FakeClient, FakeCluster
+from tests.oracles import created_by_us
 from tests.unit.runtime.parts import build
 
 JOB = a_gang("train").uid("now")
@@ -106,3 +108,21 @@ async def test_a_caller_who_comes_as_the_work_ends_starts_it_anew(cluster: FakeC
     await ended.task
     formation._under_way[JOB.ref.uid] = ended
     assert (await asyncio.wait_for(formation.ensure(JOB.ref), 5)).membership is Membership.PLAIN
+
+
+class Vanishing(FakeClient):
+    """The Job goes while its gang is formed, and the collector takes what was made for it."""
+
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        made = await super().create(resource, namespace, body)
+        if resource.plural == "podgroups" and self.cluster.find("jobs"):
+            self.cluster.remove("jobs", "default", "train", USER)
+            self.cluster.collect_garbage()
+            self.cluster.collect_garbage()
+        return made
+
+
+async def test_nothing_is_made_again_for_a_job_that_went_meanwhile(cluster: FakeCluster) -> None:
+    decision = await build(Vanishing(cluster)).formation.ensure(JOB.ref)
+    assert (decision.membership, decision.reason) == (Membership.HOLD, Reason.JOB_GONE)
+    assert sorted(created_by_us(cluster).values()) == [1, 1], "and nothing a second time"
