@@ -4,21 +4,17 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from tests.e2e.support.api import Api, ApiError, Object
 from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.https import pod_of
 from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, job, pods_of
-from tests.e2e.support.outages import OUTAGES
+from tests.e2e.support.outages import OUTAGES, assert_nothing_else_is_refused, settings
 from tests.e2e.support.pairs import assert_one_pair
-from tests.e2e.support.relay import DeadWatches, Relay, error_in_stream, failure
-from tests.e2e.support.replicas import NAMESPACE, Replicas
+from tests.e2e.support.replicas import Replicas
 from tests.e2e.support.waiting import eventually
 
-NEVER_ASKED = ("kube-system", NAMESPACE)
 BACKOFF_SECONDS = 60
 """The longest pause of the Job controller between two tries."""
 QPS_SECONDS = 15
@@ -26,13 +22,6 @@ QPS_SECONDS = 15
 BEHIND_SECONDS = 15
 """How much later a plain Job may get its pods while others wait for Muster in vain."""
 IN_EVERY_RUN = {("no replica is up", "Fail"), ("an expired certificate", "Ignore")}
-
-
-def settings(policy: str) -> Object:
-    return {
-        "webhooks": {each: {"failurePolicy": policy} for each in ("podGate", "parallelismGuard", "podGroups")},
-        "leadership": {"durationSeconds": 3, "renewSeconds": 1},
-    }
 
 
 @pytest.fixture(scope="module")
@@ -78,29 +67,6 @@ def test_in_an_outage_only_pods_of_matching_jobs_are_concerned(
             api.patch("jobs", "indexed", {"spec": {"parallelism": 3}}, namespace)
         assert_nothing_else_is_refused(api, namespace)
     assert_well_afterwards(api, namespace, waiting, policy)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("policy", ["Fail", "Ignore"])
-@pytest.mark.parametrize("how", ["an error in each stream", "no stream at all"])
-def test_with_watching_dead_gangs_form_all_the_same(
-    local: Cluster, api: Api, namespace: str, tmp_path: Path, policy: str, how: str
-) -> None:
-    dead = DeadWatches(error_in_stream(500) if how.startswith("an error") else failure(404))
-    relay = Relay(local.muster_kubeconfig()).listen()
-    login = relay.kubeconfig(tmp_path)
-    try:
-        with Replicas(local, tmp_path, count=1, settings=settings(policy), kubeconfig=login) as replicas:
-            replicas.wait_until_ready()
-            with relay.meddling(dead):
-                relay.cut_watches()
-                eventually(lambda: "jobs" in dead.refused, "the streams are dead")
-                made = api.create("jobs", gang_job("train"), namespace)
-                eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "the gang starts", 90)
-                assert_one_pair(api, namespace, made, 4)
-                assert_nothing_else_is_refused(api, namespace)
-    finally:
-        relay.close()
 
 
 FEW = pytest.param(12, 10, id="12")
@@ -152,40 +118,6 @@ def is_refused(api: Api, namespace: str, name: str) -> bool:
     assert pods_of(api, namespace, name) == []
     told = [event["message"] for event in events_on(api, namespace, name, "FailedCreate")]
     return any('failed calling webhook "pod-gate.muster.dev"' in message for message in told)
-
-
-def assert_nothing_else_is_refused(api: Api, namespace: str) -> None:
-    """Pods of other Jobs, pods of nobody, other objects; and nothing at all where Muster is never asked."""
-    api.create("jobs", job("plain", parallelism=2, completions=2), namespace)
-    api.create("pods", {"metadata": {"name": "alone"}, "spec": pod_spec()}, namespace)
-    api.create("configmaps", {"metadata": {"name": "made-meanwhile"}}, namespace)
-    api.patch("jobs", "indexed" if api.find("jobs", "indexed", namespace) else "train", NOTE, namespace)
-    for place in NEVER_ASKED:
-        made = api.create("jobs", gang_job(f"in-{place}", pod=restricted_pod()), place)
-        try:
-            by_hand = {**pod_of(made), "spec": made["spec"]["template"]["spec"]}
-            api.create("pods", by_hand, place, dryRun="All")
-            pods = eventually(partial(all_pods, api, place, f"in-{place}", 4), f"pods in {place}", 60)
-            assert {group_of(pod) for pod in pods} == {None}
-        finally:
-            api.delete("jobs", f"in-{place}", place)
-    eventually(lambda: all_pods(api, namespace, "plain", 2, is_bound), "pods of other Jobs are made", 60)
-
-
-NOTE = {"metadata": {"annotations": {"changed": "meanwhile"}}}
-
-
-def pod_spec() -> Object:
-    return {"containers": [{"name": "c", "image": "c"}]}
-
-
-def restricted_pod() -> Object:
-    """As Pod Security wants it in Muster's own namespace."""
-    contained = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-    return {
-        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [{"name": "worker", "image": "worker", "securityContext": contained}],
-    }
 
 
 def assert_well_afterwards(api: Api, namespace: str, waiting: Object, policy: str) -> None:

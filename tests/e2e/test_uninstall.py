@@ -1,7 +1,13 @@
-"""Muster is installed and uninstalled while Jobs are being created, its parts in any order: every Job gets its pods."""
+"""Muster is installed and uninstalled while Jobs are being created, its parts in any order: every Job gets its pods.
+
+No Job is in the middle of getting its pods when a part is taken away: such a one is split, with some of its pods made
+while there was somebody to ask, and some after that. docs/install.md says so.
+"""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -18,6 +24,7 @@ from tests.e2e.support.replicas import NAMESPACE, WEBHOOKS, Replicas
 from tests.e2e.support.waiting import eventually
 
 EVERY_SECONDS = 0.5
+SIZE = 4
 STARTED_SECONDS = 90
 """The Job controller's longest pause is a minute."""
 
@@ -37,7 +44,7 @@ class Stream:
     def __init__(self, api: Api, namespace: str) -> None:
         self._api, self._namespace = api, namespace
         self.names: list[str] = []
-        self._ended = threading.Event()
+        self._ended, self._turn = threading.Event(), threading.Lock()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
@@ -52,11 +59,23 @@ class Stream:
         goal = len(self.names) + count
         eventually(lambda: len(self.names) >= goal, "more Jobs are created")
 
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Inside the block nobody is created, and each Job has all its pods or none."""
+        with self._turn:
+            eventually(lambda: set(self._pods().values()) <= {SIZE}, "no Job is in the middle of it", STARTED_SECONDS)
+            yield
+
+    def _pods(self) -> Counter[str]:
+        pods = self._api.list("pods", self._namespace)
+        return Counter(pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] for pod in pods)
+
     def _run(self) -> None:
         while not self._ended.wait(EVERY_SECONDS):
-            name = f"gang-{len(self.names)}"
-            self._api.create("jobs", gang_job(name, cpu="10m"), self._namespace)
-            self.names.append(name)
+            with self._turn:
+                name = f"gang-{len(self.names)}"
+                self._api.create("jobs", gang_job(name, SIZE, cpu="10m"), self._namespace)
+                self.names.append(name)
 
 
 Step = Callable[[Api, Replicas], None]
@@ -75,6 +94,7 @@ def delete_roles(api: Api, _: Replicas) -> None:
     for document in reversed(rights()):
         if document["kind"].startswith("ClusterRole"):
             api.delete(document["kind"].lower() + "s", document["metadata"]["name"])
+    eventually(lambda: not any(api.find(kind, "muster") for kind in WEBHOOKS), "the webhooks go with their owner", 60)
 
 
 def delete_namespace(api: Api, _: Replicas) -> None:
@@ -113,9 +133,10 @@ def test_no_job_is_disturbed_and_no_webhook_stays(cluster: Cluster, order: str, 
             replicas.wait_until_ready()
             stream.more()
             for step in ORDERS[order]:
-                step(api, replicas)
+                with stream.at_rest():
+                    step(api, replicas)
                 stream.more(1)
-            eventually(lambda: not any(api.find(kind, "muster") for kind in WEBHOOKS), "the webhooks are gone", 60)
+            assert not any(api.find(kind, "muster") for kind in WEBHOOKS)
             stream.more()
     with_gang = [name for name in stream.names if is_whole(api, place, name)]
     assert stream.names[0] not in with_gang, "Muster was not there yet"
@@ -127,7 +148,7 @@ def test_no_job_is_disturbed_and_no_webhook_stays(cluster: Cluster, order: str, 
 
 def is_whole(api: Api, place: str, name: str) -> bool:
     """All its pods are there, in one group or all in none; True if in one."""
-    pods = eventually(partial(all_pods, api, place, name, 4), f"{name} has its pods", STARTED_SECONDS)
+    pods = eventually(partial(all_pods, api, place, name, SIZE), f"{name} has its pods", STARTED_SECONDS)
     groups = {group_of(pod) for pod in pods}
     assert len(groups) == 1, f"{name} is half in and half out: {[group_of(pod) for pod in pods_of(api, place, name)]}"
     if groups != {None}:

@@ -1,4 +1,4 @@
-"""Ways in which the API server does not get an answer from Muster, each for the time of a block."""
+"""Ways in which the API server gets no answer from Muster, each for the time of a block; and who is not concerned."""
 
 import contextlib
 import socket
@@ -6,12 +6,16 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 
 from muster.admission.certificates import ServingCertificate, as_pem, new_leaf
-from tests.e2e.support.api import Api
-from tests.e2e.support.replicas import Replicas
+from tests.e2e.support.api import Api, Object
+from tests.e2e.support.https import pod_of
+from tests.e2e.support.objects import all_pods, gang_job, group_of, is_bound, job
+from tests.e2e.support.replicas import NAMESPACE, Replicas
 from tests.e2e.support.service import Endpoint
 from tests.e2e.support.vault import DAY, HOST, bundle
+from tests.e2e.support.waiting import eventually
 
 LATER_THAN_ANY_TIMEOUT = 3.0
 
@@ -76,3 +80,45 @@ OUTAGES: dict[str, Outage] = {
     "slow": slow,
     "an expired certificate": expired,
 }
+NEVER_ASKED = ("kube-system", NAMESPACE)
+
+
+def settings(policy: str) -> Object:
+    return {
+        "webhooks": {each: {"failurePolicy": policy} for each in ("podGate", "parallelismGuard", "podGroups")},
+        "leadership": {"durationSeconds": 3, "renewSeconds": 1},
+    }
+
+
+def assert_nothing_else_is_refused(api: Api, namespace: str) -> None:
+    """Pods of other Jobs, pods of nobody, other objects; and nothing at all where Muster is never asked."""
+    api.create("jobs", job("plain", parallelism=2, completions=2), namespace)
+    api.create("pods", {"metadata": {"name": "alone"}, "spec": pod_spec()}, namespace)
+    api.create("configmaps", {"metadata": {"name": "made-meanwhile"}}, namespace)
+    api.patch("jobs", "indexed" if api.find("jobs", "indexed", namespace) else "train", NOTE, namespace)
+    for place in NEVER_ASKED:
+        made = api.create("jobs", gang_job(f"in-{place}", pod=restricted_pod()), place)
+        try:
+            by_hand = {**pod_of(made), "spec": made["spec"]["template"]["spec"]}
+            api.create("pods", by_hand, place, dryRun="All")
+            pods = eventually(partial(all_pods, api, place, f"in-{place}", 4), f"pods in {place}", 60)
+            assert {group_of(pod) for pod in pods} == {None}
+        finally:
+            api.delete("jobs", f"in-{place}", place)
+    eventually(lambda: all_pods(api, namespace, "plain", 2, is_bound), "pods of other Jobs are made", 60)
+
+
+NOTE = {"metadata": {"annotations": {"changed": "meanwhile"}}}
+
+
+def pod_spec() -> Object:
+    return {"containers": [{"name": "c", "image": "c"}]}
+
+
+def restricted_pod() -> Object:
+    """As Pod Security wants it in Muster's own namespace."""
+    contained = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    return {
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [{"name": "worker", "image": "worker", "securityContext": contained}],
+    }

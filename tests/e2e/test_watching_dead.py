@@ -1,0 +1,37 @@
+"""An installed Muster whose watching is dead while its admission lives: gangs form, and nobody else is concerned."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.support.api import Api
+from tests.e2e.support.clusters import Cluster
+from tests.e2e.support.objects import all_pods, gang_job, is_bound
+from tests.e2e.support.outages import assert_nothing_else_is_refused, settings
+from tests.e2e.support.pairs import assert_one_pair
+from tests.e2e.support.relay import DeadWatches, Relay, error_in_stream, failure
+from tests.e2e.support.replicas import Replicas
+from tests.e2e.support.waiting import eventually
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("policy", ["Fail", "Ignore"])
+@pytest.mark.parametrize("how", ["an error in each stream", "no stream at all"])
+def test_with_watching_dead_gangs_form_all_the_same(
+    local: Cluster, api: Api, namespace: str, tmp_path: Path, policy: str, how: str
+) -> None:
+    dead = DeadWatches(error_in_stream(500) if how.startswith("an error") else failure(404))
+    relay = Relay(local.muster_kubeconfig()).listen()
+    login = relay.kubeconfig(tmp_path)
+    try:
+        with Replicas(local, tmp_path, count=1, settings=settings(policy), kubeconfig=login) as replicas:
+            replicas.wait_until_ready()
+            with relay.meddling(dead):
+                relay.cut_watches()
+                eventually(lambda: "jobs" in dead.refused, "the streams are dead")
+                made = api.create("jobs", gang_job("train"), namespace)
+                eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "the gang starts", 90)
+                assert_one_pair(api, namespace, made, 4)
+                assert_nothing_else_is_refused(api, namespace)
+    finally:
+        relay.close()
