@@ -120,8 +120,6 @@ def decide(seen: Observed, rules: Rules) -> Decision:
         return _keep(anchor, job, seen)
     if (why := left_alone(job, rules.policy)) is not None:
         return _plain(why)
-    if seen.rejected:
-        return _plain(Reason.REJECTED, seen.rejected)
     return _form(job, seen, rules)
 
 
@@ -187,8 +185,6 @@ def _form(job: JobView, seen: Observed, rules: Rules) -> Decision:
         return _begin(job, seen)
     (workload,) = workloads
     groups = pod_groups_of(job, workload, seen.pod_groups)
-    if len(groups) > 1:
-        return _plain(Reason.AMBIGUOUS_POD_GROUPS, _names(groups))
     if not groups:
         return _complete(job, workload, seen, rules)
     (group,) = groups
@@ -198,13 +194,16 @@ def _form(job: JobView, seen: Observed, rules: Rules) -> Decision:
 
 
 def _unusable(job: JobView, seen: Observed) -> Decision | None:
-    """Workloads that describe the Job, but leave open which group its pods should be in."""
+    """Why there is no group that its pods should be in: none can be made, or what describes the Job leaves it open."""
+    if seen.rejected:
+        return _plain(Reason.REJECTED, seen.rejected)
     workloads = workloads_of(job, seen.workloads)
     if len(workloads) > 1:
         return _plain(Reason.AMBIGUOUS_WORKLOADS, _names(workloads))
     if workloads and len(workloads[0].spec.pod_group_templates) != 1:
         return _plain(Reason.UNSUPPORTED_STRUCTURE, workloads[0].metadata.name)
-    return None
+    groups = pod_groups_of(job, workloads[0], seen.pod_groups) if workloads else []
+    return _plain(Reason.AMBIGUOUS_POD_GROUPS, _names(groups)) if len(groups) > 1 else None
 
 
 def _begin(job: JobView, seen: Observed) -> Decision:

@@ -101,6 +101,7 @@ def test_two_pod_groups_of_one_workload_make_muster_stand_aside(site: Site, plac
     assert {site.group_of(pod) for pod in bound(site, place, "train")} == {None}
     (event,) = eventually(lambda: events_on(site.api, place, "train", "StandingAside"), "an event says so")
     assert "AmbiguousPodGroups" in event["message"]
+    always(lambda: len(events_on(site.api, place, "train", "StandingAside")) == 1, "it is told once", 2)
     assert len(site.api.list("podgroups", place)) == 2
 
 

@@ -1,5 +1,7 @@
 """The decision, branch by branch. Rows J36-… are the in-tree controller's; where the design differs the row says so."""
 
+from dataclasses import replace
+
 import pytest
 
 from muster.core.decide import CreatePodGroup, CreateWorkload, Decision, Membership, Observed, decide
@@ -155,6 +157,9 @@ def test_where_muster_stands_aside_and_tells(seen: Observed, reason: Reason) -> 
     assert (decision.reason, decision.membership) == (reason, Membership.PLAIN)
     assert decision.settled
     assert decision.reason.event is EventReason.STANDING_ASIDE
+    if reason is not Reason.HAD_PODS_BEFORE:
+        later = decide(replace(seen, pods=PLAIN_ALIVE), RULES)
+        assert (later.reason, later.sticky) == (reason, True), "its plain pods are no other cause, and no other event"
 
 
 def test_the_detail_of_an_ambiguity_names_the_rivals() -> None:
