@@ -4,6 +4,7 @@ Tests here are written as the end-to-end tests are: `api`, `muster`, `namespace`
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,17 @@ from tests.e2e.support.api import Api
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.muster import Muster
 from tests.e2e.support.profiles import PROFILES, Site, begun, somebody_elses
+
+SAMPLED = "crds-in-scheduling.k8s.io"
+"""Differs from the other CRD profile in the name of the group and in the priority of PodGroups only."""
+IN_EVERY_RUN = {"test_pod_groups.py", "test_rules.py", "test_the_end.py"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before it is looked for marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == Path(__file__).parent and item.path.name not in IN_EVERY_RUN and SAMPLED in item.name:
+            item.add_marker(pytest.mark.full)
 
 
 @pytest.fixture(scope="package", params=PROFILES, ids=lambda profile: profile.name)

@@ -36,8 +36,8 @@ UNUSABLE_WORKLOADS = {
 }
 
 
-def test_a_job_whose_pods_are_plain_stays_plain(api: Api, muster: Muster, namespace: str) -> None:
-    with muster.away():
+def test_a_job_whose_pods_are_plain_stays_plain(api: Api, process: Muster, namespace: str) -> None:
+    with process.away():
         api.create("jobs", gang_job("train"), namespace)
         eventually(lambda: all_pods(api, namespace, "train", 4, is_running), "four plain pods run")
     eventually(lambda: stood_aside(api, namespace), "an event says that Muster stands aside")

@@ -15,7 +15,7 @@ from typing import Self
 from tests.e2e.support.api import Api, ApiError
 from tests.e2e.support.waiting import eventually
 
-STARTING_SECONDS = 30
+STARTING_SECONDS = 60
 
 
 class Muster:
