@@ -18,13 +18,14 @@ from tests.e2e.conftest import EXTERNAL
 from tests.e2e.support.api import Api
 from tests.e2e.support.clusters import Cluster, bare_cluster, rights
 from tests.e2e.support.leaving import delete_all
-from tests.e2e.support.objects import all_pods, gang_job, group_of, pods_of
+from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, pods_of
 from tests.e2e.support.pairs import pair_of
 from tests.e2e.support.replicas import NAMESPACE, WEBHOOKS, Replicas
 from tests.e2e.support.waiting import eventually
 
 EVERY_SECONDS = 0.5
 SIZE = 4
+REFUSED = "FailedCreate"
 STARTED_SECONDS = 90
 """The Job controller's longest pause is a minute."""
 
@@ -61,14 +62,16 @@ class Stream:
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """Inside the block nobody is created, and each Job has all its pods or none."""
+        """Inside the block nobody is created, and each Job has all its pods, or was refused the first."""
         with self._turn:
-            eventually(lambda: set(self._pods().values()) <= {SIZE}, "no Job is in the middle of it", STARTED_SECONDS)
+            eventually(lambda: not self._beginning(), "no Job is in the middle of it", STARTED_SECONDS)
             yield
 
-    def _pods(self) -> Counter[str]:
+    def _beginning(self) -> list[str]:
         pods = self._api.list("pods", self._namespace)
-        return Counter(pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] for pod in pods)
+        made = Counter(pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] for pod in pods)
+        waiting = [name for name in self.names if made[name] < SIZE]
+        return [name for name in waiting if made[name] or not events_on(self._api, self._namespace, name, REFUSED)]
 
     def _run(self) -> None:
         while not self._ended.wait(EVERY_SECONDS):

@@ -1,12 +1,13 @@
 """An installed Muster whose watching is dead while its admission lives: gangs form, and nobody else is concerned."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.support.api import Api
 from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.objects import all_pods, gang_job, is_bound
+from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
 from tests.e2e.support.outages import assert_nothing_else_is_refused, settings
 from tests.e2e.support.pairs import assert_one_pair
 from tests.e2e.support.relay import DeadWatches, Relay, error_in_stream, failure
@@ -30,8 +31,15 @@ def test_with_watching_dead_gangs_form_all_the_same(
                 relay.cut_watches()
                 eventually(lambda: "jobs" in dead.refused, "the streams are dead")
                 made = api.create("jobs", gang_job("train"), namespace)
-                eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "the gang starts", 90)
+                eventually(partial(starts, api, namespace), "the gang starts", 90)
                 assert_one_pair(api, namespace, made, 4)
                 assert_nothing_else_is_refused(api, namespace)
     finally:
         relay.close()
+
+
+def starts(api: Api, namespace: str) -> bool:
+    groups = [group_of(pod) for pod in pods_of(api, namespace, "train")]
+    told = [event["message"] for event in events_on(api, namespace, "train", "FailedCreate")]
+    assert all_pods(api, namespace, "train", 4, is_bound), f"pods in {groups}; refused: {told}"
+    return True
