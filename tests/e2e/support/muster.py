@@ -51,7 +51,11 @@ class Muster:
 
     def __enter__(self) -> Self:
         self.start()
-        self.wait_until_ready()
+        try:
+            self.wait_until_ready()
+        except BaseException:
+            self.terminate()  # nobody else would
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
