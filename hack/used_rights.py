@@ -4,6 +4,7 @@ Each cluster of the tests leaves a file in the folder that MUSTER_USED_RIGHTS na
 with the roles of the chart, and of `manifests/dev-rbac.yaml`: a right too many or too few is an error.
 """
 
+import argparse
 import json
 import os
 import sys
@@ -32,6 +33,14 @@ NEVER_CALLED = {
     ): "an admission plugin looks for it, where OwnerReferencesPermissionEnforcement is on",
 }
 """Rights that no log can show, with the reason."""
+NOT_GRANTED = {
+    (
+        "get",
+        "apiextensions.k8s.io",
+        "customresourcedefinitions",
+    ): "`muster crds` is for people; a test shows what it says to an account that may not",
+}
+"""Calls that are refused, with the reason."""
 
 
 @dataclass(frozen=True, order=True)
@@ -137,31 +146,48 @@ def _single(account: str, role: str, namespace: str, rule: dict[str, Any]) -> It
 
 def differences(granted: set[Right], used: set[Use]) -> list[str]:
     """Every right that nobody used, and every call that no right allows."""
-    idle = [
-        right
+    return [*unused(granted, used), *uncovered(granted, used)]
+
+
+def unused(granted: set[Right], used: set[Use]) -> list[str]:
+    return [
+        f"{right.account} may {right}, and never did"
         for right in sorted(granted)
         if (right.verb, right.group, right.resource) not in NEVER_CALLED and not any(right.covers(use) for use in used)
     ]
-    uncovered = [use for use in sorted(used) if not any(right.covers(use) for right in granted)]
+
+
+def uncovered(granted: set[Right], used: set[Use]) -> list[str]:
     return [
-        *(f"{right.account} may {right}, and never did" for right in idle),
-        *(f"{u.account} called {u.verb} {u.resource}.{u.group} {u.namespace} {u.name}: no right" for u in uncovered),
+        f"{use.account} called {use.verb} {use.resource}.{use.group} {use.namespace} {use.name}: no right"
+        for use in sorted(used)
+        if (use.verb, use.group, use.resource) not in NOT_GRANTED and not any(right.covers(use) for right in granted)
     ]
 
 
 def main() -> int:
-    (folder,) = sys.argv[1:]
-    files = sorted(Path(folder).glob("*.json"))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--sample", action="store_true", help="not all tests ran: a right that was not used is a note")
+    given = parser.parse_args()
+    folder = given.folder
+    files = sorted(folder.glob("*.json"))
     if not files:
         print(f"rights: no cluster of the tests left its log in {folder}: nothing to compare")
         return 0 if os.environ.get("MUSTER_E2E_KUBECONFIG") else 1
     used = {Use(**each) for file in files for each in json.loads(file.read_text())}
     texts = (rendered(), (FOLDER / "dev-rbac.yaml").read_text())
     granted = rights(document for text in texts for document in yaml.safe_load_all(text))
-    for line in (told := differences(granted, used)):
+    idle, wrong = unused(granted, used), uncovered(granted, used)
+    for line in (*idle, *wrong):
         print(f"rights: {line}")
-    if told:
+    if wrong or (idle and not given.sample):
         return 1
+    if idle:
+        print(
+            f"rights: no call but for what is granted, on {len(files)} clusters; `make test-full` shows the rest used"
+        )
+        return 0
     print(f"rights: {len(granted)} are granted, and each was used; {len(files)} clusters saw no other call")
     return 0
 

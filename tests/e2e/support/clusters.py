@@ -33,7 +33,7 @@ class Cluster:
     def api(self) -> Api:
         return Api(self.kubeconfig, self.scheduling_group)
 
-    @property
+    @cached_property
     def audit_log(self) -> Path:
         return Path(hack_cluster("path", "--name", self.name)) / "audit.log"
 
@@ -80,6 +80,7 @@ class Cluster:
             os.kill(pid, signal.SIGCONT)
 
     def down(self) -> None:
+        """Also if somebody else, with whom it was shared, has ended it already."""
         if self.name:
             record(self.audit_log)
             hack_cluster("down", "--name", self.name)
@@ -104,7 +105,9 @@ def bare_cluster(purpose: str, *flags: str) -> Cluster:
     """
     name = f"e2e-{purpose}-{os.getpid()}"
     hack_cluster("up", "--name", name, "--owner-pid", str(os.getpid()), "--audit", *flags)
-    return Cluster(Path(hack_cluster("kubeconfig", "--name", name)), name)
+    cluster = Cluster(Path(hack_cluster("kubeconfig", "--name", name)), name)
+    assert cluster.audit_log  # asked while there is somebody to ask
+    return cluster
 
 
 def hack_cluster(*arguments: str) -> str:
