@@ -80,6 +80,7 @@ def test_muster_waits_for_an_api_and_uses_it_once_it_is_installed(plain: Cluster
         assert f"using {OWN}/v1alpha2 (Muster's own CRDs)" in scene.muster.log()
 
 
+@pytest.mark.full
 def test_a_crd_that_discovery_lists_and_nobody_can_use_is_not_chosen(
     plain: Cluster, place: str, tmp_path: Path
 ) -> None:
@@ -112,6 +113,7 @@ def test_crds_that_are_deleted_under_muster_are_told_and_used_again(
         assert_annotated_gang(scene.ours, place, "second")
 
 
+@pytest.mark.full
 def test_crds_that_are_deleted_under_a_running_gang_go_with_its_last_pod(
     extended: Cluster, place: str, tmp_path: Path
 ) -> None:
@@ -132,6 +134,7 @@ def test_crds_that_are_deleted_under_a_running_gang_go_with_its_last_pod(
         assert_annotated_gang(scene.ours, place, "again")
 
 
+@pytest.mark.full
 def test_one_of_the_two_crds_is_not_enough(extended: Cluster, place: str, tmp_path: Path) -> None:
     with begun(extended, tmp_path) as scene:
         scene.muster.wait_until_ready()

@@ -242,6 +242,7 @@ def test_errors_are_one_sentence(stock: Cluster, tmp_path: Path) -> None:
     assert "may not look" in account.err
 
 
+@pytest.mark.full
 def test_a_crd_in_a_group_that_the_server_owns_is_dead(stock: Cluster, place: str) -> None:
     """Why install refuses: Established and in discovery, answered with 404, and the garbage collector waits."""
     refused = crds(stock, "install", "--group", BUILT_IN)

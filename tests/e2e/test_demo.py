@@ -83,6 +83,7 @@ def test_every_promise_is_kept_in_plain_lines_and_nothing_is_left(name: str, sta
     assert nothing_is_left(name, state), processes_of(name)
 
 
+@pytest.mark.full
 def test_keep_leaves_both_up_until_one_command_ends_them(name: str, state: Path) -> None:
     done = run_demo(name, "--keep")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -102,7 +103,15 @@ def test_keep_leaves_both_up_until_one_command_ends_them(name: str, state: Path)
     assert eventually(lambda: nothing_is_left(name, state), 10), processes_of(name)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.full),
+        pytest.param(signal.SIGKILL, marks=pytest.mark.full),
+    ],
+    ids=lambda number: number.name,
+)
 def test_ended_in_the_middle_it_leaves_nothing(name: str, state: Path, number: signal.Signals) -> None:
     demo = subprocess.Popen([DEMO, "--name", name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert demo.stdout is not None

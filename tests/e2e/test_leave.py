@@ -29,7 +29,7 @@ from tests.e2e.support.waiting import always, eventually
 QUICK_LEADERSHIP = {"leadership": {"durationSeconds": 3, "renewSeconds": 1}}
 CRDS = "customresourcedefinitions"
 NATIVE, KUBERNETES_GROUP, OWN_GROUP = PROFILES
-ON_ALL = [OWN_GROUP, *(pytest.param(each, marks=pytest.mark.full) for each in (NATIVE, KUBERNETES_GROUP))]
+ON_ALL = [pytest.param(each, marks=pytest.mark.full) for each in (OWN_GROUP, NATIVE, KUBERNETES_GROUP)]
 
 
 @contextmanager

@@ -20,6 +20,7 @@ NOTICED_SECONDS = 30
 """A right that goes missing is noticed at the next probe, which is 15 s away at most."""
 
 RIGHTS = ["list jobs", "list pods", "list workloads", "watch podgroups", "create workloads", "create podgroups"]
+IN_EVERY_RUN = {"create workloads", "create podgroups"}
 
 
 @pytest.fixture
@@ -30,6 +31,7 @@ def stock() -> Iterator[Cluster]:
     cluster.down()
 
 
+@pytest.mark.full
 def test_an_api_that_is_not_served_is_told_and_used_once_it_is(stock: Cluster, tmp_path: Path) -> None:
     with begun(stock.muster_kubeconfig(), stock.api, tmp_path) as muster:
         told(muster, "start it with --runtime-config=scheduling.k8s.io/v1alpha2=true")
@@ -40,7 +42,9 @@ def test_an_api_that_is_not_served_is_told_and_used_once_it_is(stock: Cluster, t
         runs_a_gang(stock.api, "default")
 
 
-@pytest.mark.parametrize("right", RIGHTS)
+@pytest.mark.parametrize(
+    "right", [pytest.param(each, marks=[] if each in IN_EVERY_RUN else pytest.mark.full) for each in RIGHTS]
+)
 def test_a_missing_right_is_told_and_healed(
     local: Cluster, api: Api, muster: Muster, namespace: str, right: str
 ) -> None:
@@ -58,7 +62,13 @@ def test_a_missing_right_is_told_and_healed(
     assert muster.running
 
 
-@pytest.mark.parametrize("right", ["create workloads", "create podgroups", "create events"])
+@pytest.mark.parametrize(
+    "right",
+    [
+        "create workloads",
+        *(pytest.param(each, marks=pytest.mark.full) for each in ("create podgroups", "create events")),
+    ],
+)
 def test_muster_that_starts_without_a_right_waits_for_it(
     local: Cluster, muster: Muster, namespace: str, tmp_path: Path, right: str
 ) -> None:

@@ -21,7 +21,7 @@ QPS_SECONDS = 15
 """What it takes it to make all the pods, on a busy machine."""
 BEHIND_SECONDS = 15
 """How much later a plain Job may get its pods while others wait for Muster in vain."""
-IN_EVERY_RUN = {("no replica is up", "Fail"), ("an expired certificate", "Ignore")}
+IN_EVERY_RUN = {("no replica is up", "Fail")}
 
 
 @pytest.fixture(scope="module")

@@ -60,7 +60,9 @@ WHOLE = pytest.param(Kills(20, jobs=1), id="twenty times", marks=[pytest.mark.fu
 
 @pytest.mark.parametrize("kills", [SAMPLE, WHOLE])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize(
+    "write", [pytest.param(each, marks=pytest.mark.full if "event" in each else []) for each in WRITES]
+)
 def test_a_gang_is_whole_although_muster_was_killed_around(
     scene: Scene, namespace: str, write: str, after: bool, kills: Kills
 ) -> None:

@@ -119,12 +119,9 @@ ORDERS: dict[str, tuple[Step, ...]] = {
     "the webhooks first": (delete_webhooks, delete_roles, delete_namespace, end_processes),
     "the webhooks last": (end_processes, delete_namespace, delete_webhooks, delete_roles),
 }
-IN_EVERY_RUN = "the processes first, by force"
 
 
-@pytest.mark.parametrize(
-    "order", [pytest.param(each, marks=[] if each == IN_EVERY_RUN else pytest.mark.full) for each in ORDERS]
-)
+@pytest.mark.parametrize("order", [pytest.param(each, marks=pytest.mark.full) for each in ORDERS])
 def test_no_job_is_disturbed_and_no_webhook_stays(cluster: Cluster, order: str, tmp_path: Path) -> None:
     api = cluster.api
     place = api.create("namespaces", {"metadata": {"generateName": "test-"}})["metadata"]["name"]

@@ -14,15 +14,26 @@ from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.muster import Muster
 from tests.e2e.support.profiles import PROFILES, Site, begun, somebody_elses
 
-SAMPLED = "crds-in-scheduling.k8s.io"
-"""Differs from the other CRD profile in the name of the group and in the priority of PodGroups only."""
-IN_EVERY_RUN = {"test_pod_groups.py", "test_rules.py", "test_the_end.py"}
+ONLY_IN_FULL = {
+    "crds-in-scheduling.k8s.io": {
+        "test_gate.py",
+        "test_guard_rows.py",
+        "test_leave_shown.py",
+        "test_left_alone.py",
+        "test_recreated.py",
+        "test_rules.py",
+        "test_the_end.py",
+    },
+    "crds-in-scheduling.muster.dev": {"test_job_rows.py", "test_sentences.py"},
+}
+"""The two CRD profiles differ in the name of the group and in what priority is: each file always runs on one of them."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before it is looked for marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.parent == Path(__file__).parent and item.path.name not in IN_EVERY_RUN and SAMPLED in item.name:
+        here = item.path.parent == Path(__file__).parent
+        if here and any(profile in item.name and item.path.name in files for profile, files in ONLY_IN_FULL.items()):
             item.add_marker(pytest.mark.full)
 
 
