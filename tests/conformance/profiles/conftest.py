@@ -26,7 +26,7 @@ ONLY_IN_FULL = {
     },
     "crds-in-scheduling.muster.dev": {"test_job_rows.py", "test_sentences.py"},
 }
-"""The two CRD profiles differ in the name of the group and in what priority is: each file always runs on one of them."""
+"""The two CRD profiles differ in the name of the group and in what priority is: each file always runs on one."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before it is looked for marks
