@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
+# Where this is set, each of the hundreds of processes that the tests start compiles every module it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 READY := .venv/.ready
 # Two workers; each takes a file, or all that runs on the cluster of one API profile (tests/conftest.py): an end-to-end
