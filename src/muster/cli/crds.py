@@ -1,6 +1,5 @@
 """`muster crds`: the Workload and PodGroup API for servers that do not have it built in."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from pathlib import Path
@@ -113,6 +112,8 @@ def _loss(found: list["Installed"]) -> str:
 
 
 def _on_cluster(kubeconfig: Path | None, context: str | None, work: Callable[["HttpClient"], Awaitable[None]]) -> None:
+    import asyncio
+
     from muster.cli.main import Failure
     from muster.crds.survey import Refused
     from muster.kube.credentials import NoCredentials, load_credentials
