@@ -39,9 +39,11 @@ def relay(local: Cluster) -> Iterator[Relay]:
 
 @pytest.fixture(scope="module")
 def behind(local: Cluster, relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Muster]:
-    """Muster, which sees the cluster through the relay only."""
+    """Muster, which sees the cluster through the relay only, and looks every second whether all is well."""
     folder = tmp_path_factory.mktemp("behind")
-    with Muster(relay.kubeconfig(folder), local.api, folder / "muster.log") as muster:
+    settings = folder / "settings.yaml"
+    settings.write_text("probeSeconds: 1\n")
+    with Muster(relay.kubeconfig(folder), local.api, folder / "muster.log", "--config", str(settings)) as muster:
         yield muster
     assert "Traceback" not in (folder / "muster.log").read_text()
 
@@ -84,7 +86,8 @@ def test_on_a_slow_api_the_guard_refuses_within_its_share_of_the_timeout(
 def test_gangs_form_and_are_guarded_although_watching_is_dead(
     api: Api, relay: Relay, behind: Muster, namespace: str, end: str
 ) -> None:
-    dead = replace((TRIED_AGAIN | ENDS_OF_KOPF)[end], refused=set())
+    """And Muster is ready all the while: without ready replicas, a Service leads nowhere."""
+    dead = replace((TRIED_AGAIN | ENDS_OF_KOPF)[end], refused=set(), probed=set())
     heard = len(behind.log())
     with relay.meddling(dead):
         relay.cut_watches()
@@ -97,7 +100,9 @@ def test_gangs_form_and_are_guarded_although_watching_is_dead(
         refusal = ask_guard(api, api.get("jobs", "train", namespace), parallelism=2)
         assert not refusal.allowed
         assert "cannot change parallelism" in refusal.message
-    eventually(lambda: readyz(behind) == (200, "ready"), "Muster is ready again", HEALED_SECONDS)
+        eventually(lambda: dead.probed == ALL_STREAMS, "Muster has looked whether it could watch")
+        always(lambda: readyz(behind) == (200, "ready"), "Muster is ready without watching", 1.5)
+    assert "not ready" not in behind.log()[heard:]
     eventually(lambda: len(relay.open_watches) >= len(ALL_STREAMS), "the streams are up again", HEALED_SECONDS)
     assert behind.running
 

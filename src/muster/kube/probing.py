@@ -22,14 +22,25 @@ _BRIEF_WATCH = {"watch": "true", "timeoutSeconds": "1", "fieldSelector": "metada
 """A watch that shows nothing and ends by itself: only whether it is allowed matters."""
 
 
-async def find_problem(client: KubeClient, dialect: Dialect) -> str:
-    """The first thing in the way, as one sentence for the person who runs the cluster; empty if there is none."""
+async def find_problem(client: KubeClient, dialect: Dialect, synced: bool = False) -> str:
+    """The first thing in the way, as one sentence for the person who runs the cluster; empty if there is none.
+
+    Once everything was seen, admission can do without watching: a watch that fails, other than for a missing right, is
+    then left to those who watch. It would take every replica out of the Service at once.
+    """
     watched = (workloads(dialect), pod_groups(dialect), JOBS, *(() if dialect.native else (PODS,)))
     for resource in dict.fromkeys((*watched, PODS)):
-        if problem := await _reading_problem(client, resource, dialect, _ONE):
+        if problem := _explain(await _refusal(client, resource, _ONE), resource, dialect):
             return problem
-    problems = await asyncio.gather(*(_reading_problem(client, each, dialect, _BRIEF_WATCH) for each in watched))
-    return next(filter(None, problems), "")
+    refusals = await asyncio.gather(*(_refusal(client, each, _BRIEF_WATCH) for each in watched))
+    return next(
+        (
+            _explain(refusal, resource, dialect)
+            for refusal, resource in zip(refusals, watched, strict=True)
+            if isinstance(refusal, Forbidden if synced else KubeError)
+        ),
+        "",
+    )
 
 
 async def find_missing_right(client: KubeClient, dialect: Dialect) -> str:
@@ -47,16 +58,24 @@ async def find_missing_right(client: KubeClient, dialect: Dialect) -> str:
     return ""
 
 
-async def _reading_problem(client: KubeClient, resource: Resource, dialect: Dialect, how: Mapping[str, str]) -> str:
+async def _refusal(client: KubeClient, resource: Resource, how: Mapping[str, str]) -> KubeError | None:
     try:
         await client.list(resource, params=how)
-    except NotFound:
-        return f"the API server does not serve {resource.plural} of {dialect.api_version}: {_remedy(dialect)}"
-    except Forbidden as error:
-        return _lacking(str(error))
     except KubeError as error:
-        return str(error)
-    return ""
+        return error
+    return None
+
+
+def _explain(refusal: KubeError | None, resource: Resource, dialect: Dialect) -> str:
+    match refusal:
+        case None:
+            return ""
+        case NotFound():
+            return f"the API server does not serve {resource.plural} of {dialect.api_version}: {_remedy(dialect)}"
+        case Forbidden():
+            return _lacking(str(refusal))
+        case _:
+            return str(refusal)
 
 
 def _remedy(dialect: Dialect) -> str:

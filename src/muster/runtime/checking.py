@@ -17,7 +17,7 @@ from muster.kube.errors import KubeError
 from muster.kube.probing import find_missing_right, find_problem
 from muster.kube.profiles import Missing, find_dialect
 from muster.kube.resources import JOBS, Resource, pod_groups, workloads
-from muster.runtime.health import API, Health
+from muster.runtime.health import API, WATCHING, Health
 from muster.runtime.metrics import Metrics
 from muster.runtime.observer import Observer
 from muster.runtime.queue import WorkQueue
@@ -68,7 +68,7 @@ async def _look(client: KubeClient, choice: str) -> Dialect | Missing:
 
 
 async def _problem(observer: Observer, health: Health) -> str:
-    problem = await find_problem(observer.client, observer.dialect)
+    problem = await find_problem(observer.client, observer.dialect, synced=health.is_well(WATCHING))
     if not problem and not health.is_well(API):
         problem = await find_missing_right(observer.client, observer.dialect)
     return problem

@@ -129,12 +129,14 @@ class DeadWatches:
     of_workloads: Answer | None = None
     """What the watch of Workloads gets instead."""
     refused: set[str] = field(default_factory=set)
+    probed: set[str] = field(default_factory=set)
+    """Whose watch was tried out by Muster, in vain."""
 
     def __call__(self, call: Call) -> Answer | None:
         if not call.is_watch:
             return None
-        if "fieldSelector" not in call.query:  # a probe looks for one name; a stream for all
-            self.refused.add(call.plural)
+        told = self.probed if "fieldSelector" in call.query else self.refused  # a probe looks for one name only
+        told.add(call.plural)
         return (self.of_workloads if call.plural == "workloads" else None) or self.answer
 
 

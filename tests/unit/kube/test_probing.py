@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.dialect import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
 from muster.kube.client import Object
-from muster.kube.errors import Forbidden, KubeError, NotFound, Unreachable
+from muster.kube.errors import Forbidden, KubeError, NotFound, ServerFault, Unreachable
 from muster.kube.probing import find_missing_right, find_problem
 from muster.kube.resources import Resource
 from tests.fake_cluster import FakeClient, FakeCluster
@@ -53,6 +53,29 @@ async def test_the_first_thing_in_the_way(server: Server, says: str) -> None:
     problem = await find_problem(server, NATIVE)
     assert (says in problem) if says else (problem == "")
     assert "\n" not in problem
+
+
+@pytest.mark.parametrize("dialect", [NATIVE, CRD_IN_OWN_GROUP], ids=lambda dialect: dialect.group)
+@pytest.mark.parametrize(
+    "error", [NotFound("x"), ServerFault("x"), Unreachable("x")], ids=lambda error: type(error).__name__
+)
+@pytest.mark.parametrize("plural", ["jobs", "workloads", "podgroups"])
+async def test_once_everything_was_seen_a_watch_that_fails_is_in_nobodys_way(
+    dialect: Dialect, error: KubeError, plural: str
+) -> None:
+    server = Server(plural, error, watch_only=True)
+    assert await find_problem(server, dialect) != ""
+    assert await find_problem(server, dialect, synced=True) == ""
+
+
+async def test_a_right_to_watch_that_is_taken_away_is_told_all_the_same() -> None:
+    server = Server("podgroups", Forbidden("cannot watch podgroups"), watch_only=True)
+    assert "grants: cannot watch podgroups" in await find_problem(server, NATIVE, synced=True)
+
+
+@pytest.mark.parametrize("plural", ["jobs", "pods", "workloads", "podgroups"])
+async def test_what_cannot_be_listed_is_always_in_the_way(plural: str) -> None:
+    assert await find_problem(Server(plural, ServerFault("etcd is away")), NATIVE, synced=True) == "etcd is away"
 
 
 @pytest.mark.parametrize("dialect", [CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP], ids=lambda dialect: dialect.group)

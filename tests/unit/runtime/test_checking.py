@@ -14,7 +14,7 @@ from muster.kube.errors import KubeError, NotFound, ServerFault
 from muster.kube.resources import Resource
 from muster.runtime import checking
 from muster.runtime.checking import ProfileChanged, keep_probing, wait_for_dialect
-from muster.runtime.health import API, Health
+from muster.runtime.health import API, WATCHING, Health
 from tests.builders import a_gang, a_pod, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.runtime.parts import build
@@ -100,6 +100,43 @@ async def test_probing_tells_a_problem_and_its_end(cluster: FakeCluster, monkeyp
     client.error = None
     await asyncio.sleep(0.05)
     assert parts.health.is_well(API)
+    running.cancel()
+
+
+class Deaf(Moody):
+    """No watch begins."""
+
+    deaf: bool = True
+
+    async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
+        if self.deaf and "watch" in (params or {}):
+            raise ServerFault("no watches today")
+        return await super().list(resource, namespace, params)
+
+
+async def test_muster_is_not_ready_before_it_can_watch_and_stays_ready_when_it_no_longer_can(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "SOON_SECONDS", 0.01)
+    client = Deaf(cluster)
+    parts = build(client)
+    parts.health.announce(API, "not asked yet")
+    parts.health.announce(WATCHING, "watching has not started yet")
+    running = asyncio.create_task(keep_probing(parts.observer, "auto", parts.health, every_seconds=0.01))
+    await asyncio.sleep(0.05)
+    assert "no watches today" in parts.health.sentence
+    client.deaf = False
+    await asyncio.wait_for(parts.health.wait_until_well(API), 1)
+    parts.health.well(WATCHING)
+    client.deaf = True
+    await asyncio.sleep(0.05)
+    assert parts.health.ready
+    client.error = ServerFault("etcd is away")
+    await asyncio.sleep(0.05)
+    assert parts.health.sentence == "not ready: etcd is away"
+    client.error = None
+    await asyncio.sleep(0.05)
+    assert parts.health.ready, "also after the API server was away, nobody asks for watches"
     running.cancel()
 
 
