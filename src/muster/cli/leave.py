@@ -1,7 +1,8 @@
 """`muster leave`: takes away what would stand in somebody's way once Muster is gone. Pods and Jobs are not touched.
 
 A Muster that still runs would put it back. So the Lease is taken first: every replica that sees this stands back for
-good (core/election.py), and those that run get the time to see it.
+good (core/election.py), and those that run get the time to see it. From then on they begin no new gang; those that were
+formed get the time to get all their pods, since what comes later comes without a gate.
 """
 
 import asyncio
@@ -13,9 +14,10 @@ from dataclasses import dataclass, field
 from muster.admission.webhooks import DEV_NAME, NAME
 from muster.api.dialect import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, Dialect
 from muster.api.podgroup import PROTECTION
-from muster.api.wire import Unreadable, integer, mapping, text
+from muster.api.wire import Unreadable
+from muster.cli.completing import Completing
+from muster.cli.lease import LOOK_SECONDS, LeaseInHand
 from muster.config.types import Settings
-from muster.core.election import LEFT, LONGEST_BELIEVED_SECONDS
 from muster.kube.client import KubeClient, Object, every_item
 from muster.kube.credentials import Credentials
 from muster.kube.errors import Conflict, KubeError, NotFound, Unreachable
@@ -30,13 +32,11 @@ from muster.kube.resources import (
     pod_groups,
 )
 
-TRIES = 5
 AT_ONCE = 32
 ROUNDS = 3
 """How often webhooks and PodGroups are looked at: what comes back each time has somebody who puts it back."""
-BETWEEN_SECONDS = 1.0
-SHARE_OF_DURATION = 0.5
-"""A leader looks at its Lease at least twice in its duration."""
+WAIT_SECONDS = 60
+"""How long gangs get to be completed, unless somebody says otherwise."""
 
 
 @dataclass(slots=True)
@@ -48,7 +48,10 @@ class Leave:
     """Also what a killed `muster run --dev` left behind."""
     dry_run: bool = False
     """The client stores nothing: then there is nothing to wait for, and one round shows all."""
+    wait_seconds: float = WAIT_SECONDS
+    """How long gangs get to be completed; 0: the webhooks go at once."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    clock: Callable[[], float] = time.monotonic
     problems: list[str] = field(default_factory=list)
     """What could not be done, a sentence each."""
 
@@ -60,21 +63,32 @@ class Leave:
             self._problem(str(error))
 
     async def _run(self) -> None:
-        noticed_at = time.monotonic() + await self._tell_the_running_ones()
+        namespace, certificates = self.settings.service.namespace, self.settings.certificates
+        lease = LeaseInHand(self.client, namespace, self.settings.leadership.lease_name, self.clock)
+        gangs = Completing(self.client, lease, self.say, self._problem, self.sleep)
+        told = await self._tell_the_running_ones(lease)
+        async with self._going_on("gangs cannot be waited for"):
+            await self._wait_for(gangs, told)
         await self._round()
         if not self.dry_run:
-            await self.sleep(max(BETWEEN_SECONDS, noticed_at - time.monotonic()))
+            await self.sleep(max(LOOK_SECONDS, lease.noticed_at - self.clock()))
             await self._until_nothing_comes_back()
-        certificates, lease = self.settings.certificates, self.settings.leadership.lease_name
+        async with self._going_on("whether Jobs are split cannot be seen"):
+            await gangs.tell_who_is_split()
         if certificates.mode == "self-managed":
-            await self._remove(SECRETS, certificates.secret_name, self.settings.service.namespace)
-        await self._remove(LEASES, lease, self.settings.service.namespace)
+            await self._remove(SECRETS, certificates.secret_name, namespace)
+        await self._remove(LEASES, lease.name, namespace)
+
+    async def _wait_for(self, gangs: Completing, told: bool) -> None:
+        if not told or not self.wait_seconds:
+            return
+        await (gangs.would_wait() if self.dry_run else gangs.run(self.wait_seconds))
 
     async def _until_nothing_comes_back(self) -> None:
         for _ in range(1, ROUNDS):
             if not await self._round(again=True):
                 return
-            await self.sleep(BETWEEN_SECONDS)
+            await self.sleep(LOOK_SECONDS)
         self._problem("a Muster that runs puts things back: scale its Deployment to 0, then run this again")
 
     async def _round(self, again: bool = False) -> bool:
@@ -88,23 +102,15 @@ class Leave:
                 found |= await self._release(dialect, again)
         return found
 
-    async def _tell_the_running_ones(self) -> float:
-        """The seconds until each of them has seen that the Lease is taken from it."""
-        namespace, name = self.settings.service.namespace, self.settings.leadership.lease_name
-        async with self._going_on(f"the Lease {namespace}/{name} cannot be taken"):
-            for _ in range(TRIES):
-                try:
-                    lease = await self.client.get(LEASES, namespace, name)
-                    await self.client.replace(LEASES, namespace, name, _taken(lease))
-                except NotFound:
-                    self.say(f"there is no Lease {namespace}/{name}: no replica has to be told")
-                    return 0.0
-                except Conflict:
-                    continue
-                self._did(f"taken the Lease {namespace}/{name}: replicas that run register nothing any more")
-                return _noticed_after_seconds(lease)
-            raise Conflict("it keeps changing")
-        return 0.0
+    async def _tell_the_running_ones(self, lease: LeaseInHand) -> bool:
+        """True if there may be some."""
+        async with self._going_on(f"the Lease {lease} cannot be taken"):
+            if not await lease.take():
+                self.say(f"there is no Lease {lease}: no replica has to be told")
+                return False
+            self._did(f"taken the Lease {lease}: replicas that run register nothing and begin no gang any more")
+            return True
+        return False
 
     async def _remove(self, resource: Resource, name: str, namespace: str = "", again: bool = False) -> bool:
         what = f"{resource} {f'{namespace}/' if namespace else ''}{name}"
@@ -179,22 +185,11 @@ class Leave:
             self.problems.append(sentence)
 
 
-async def leave(credentials: Credentials, settings: Settings, dev: bool, dry_run: bool) -> list[str]:
+async def leave(
+    credentials: Credentials, settings: Settings, dev: bool, dry_run: bool, wait_seconds: float
+) -> list[str]:
     """What could not be done, a sentence each."""
     async with HttpClient(credentials, dry_run=dry_run) as client:
-        leaving = Leave(client, settings, print, dev, dry_run)
+        leaving = Leave(client, settings, print, dev, dry_run, wait_seconds)
         await leaving.run()
         return leaving.problems
-
-
-def _taken(lease: Object) -> Object:
-    return {**lease, "spec": {**mapping(lease, "spec"), "holderIdentity": LEFT}}
-
-
-def _noticed_after_seconds(lease: Object) -> float:
-    """Also a Lease that nobody holds may be about to be taken."""
-    spec = mapping(lease, "spec")
-    if not text(spec, "holderIdentity"):
-        return 2 * BETWEEN_SECONDS
-    duration = min(float(max(0, integer(spec, "leaseDurationSeconds") or 0)), LONGEST_BELIEVED_SECONDS)
-    return duration * SHARE_OF_DURATION + BETWEEN_SECONDS

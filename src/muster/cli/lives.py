@@ -91,7 +91,9 @@ def build(cluster: Cluster, dialect: Dialect) -> Parts:
     metrics, rules, cache = cluster.recorder.metrics, Rules(dialect, policy), Cache()
     queue = WorkQueue[JobKey](metrics.retries.labels("jobs").inc)
     observer = Observer(client, dialect, cache)
-    formation = Formation(observer, Executor(observer), rules, cluster.recorder, cluster.health)
+    formation = Formation(
+        observer, Executor(observer), rules, cluster.recorder, cluster.health, being_left=cluster.lead.being_left
+    )
     keeper = None if dialect.native else Keeper(observer, WorkQueue(metrics.retries.labels("podgroups").inc))
     completing = None if dialect.native else PodGroupReview(Completion(observer), dialect)
     desk = Desk(dialect, PodGate(formation), ParallelismGuard(observer, rules), completing)

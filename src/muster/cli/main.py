@@ -84,6 +84,10 @@ def leave(
     context: Annotated[str | None, typer.Option(help="Context of the kubeconfig.")] = None,
     dev: Annotated[bool, typer.Option("--dev", help="Also what a killed `muster run --dev` left behind.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")] = False,
+    wait: Annotated[
+        int,
+        typer.Option(min=0, max=3600, help="Seconds that gangs get to be completed; 0: the webhooks go at once."),
+    ] = 60,
 ) -> None:
     """Remove the webhooks and finalizers of Muster, before it is deleted. Jobs and pods are not touched."""
     import asyncio
@@ -96,7 +100,7 @@ def leave(
         credentials = load_credentials(kubeconfig, context)
     except NoCredentials as missing:
         raise Failure(str(missing)) from missing
-    problems = asyncio.run(going(credentials, read_settings(config), dev, dry_run))
+    problems = asyncio.run(going(credentials, read_settings(config), dev, dry_run, wait))
     for problem in problems:
         typer.echo(f"muster: {problem}", err=True)
     raise typer.Exit(1 if problems else 0)

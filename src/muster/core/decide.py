@@ -105,6 +105,8 @@ class Rules:
 
     dialect: Dialect
     policy: Policy = field(default_factory=Policy)
+    being_left: bool = False
+    """`muster leave` is at work: gangs that were formed are completed, and no new one is begun."""
 
 
 def decide(seen: Observed, rules: Rules) -> Decision:
@@ -152,7 +154,7 @@ def _follow(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
     """Membership is sticky: no gang is ever half in and half out."""
     why = left_alone(job, rules.policy)
     if not group:
-        aside = _unusable(job, seen) if why is None else None
+        aside = _stand_aside(job, seen, rules) if why is None else None
         if aside is not None:  # still the cause: its plain pods are what came of it
             return replace(aside, sticky=True)
         return Decision(why or Reason.PLAIN_PODS, Membership.PLAIN, sticky=True)
@@ -178,7 +180,7 @@ def _make_again(group: str, job: JobView, seen: Observed, rules: Rules) -> Decis
 
 def _form(job: JobView, seen: Observed, rules: Rules) -> Decision:
     """No living pods: find or make the Workload, then the PodGroup."""
-    if (aside := _unusable(job, seen)) is not None:
+    if (aside := _stand_aside(job, seen, rules)) is not None:
         return aside
     workloads = workloads_of(job, seen.workloads)
     if not workloads:
@@ -191,6 +193,12 @@ def _form(job: JobView, seen: Observed, rules: Rules) -> Decision:
     if group.metadata.deletion_timestamp is not None:
         return _hold(Reason.POD_GROUP_BEING_DELETED, group.metadata.name)
     return _join(group.metadata.name, Reason.GANG_FORMED)
+
+
+def _stand_aside(job: JobView, seen: Observed, rules: Rules) -> Decision | None:
+    if (aside := _unusable(job, seen)) is not None:
+        return aside
+    return _plain(Reason.BEING_LEFT) if rules.being_left and not job.suspended else None
 
 
 def _unusable(job: JobView, seen: Observed) -> Decision | None:

@@ -13,6 +13,8 @@ LONGEST_BELIEVED_SECONDS = 300.0
 """What a Lease says about its own duration is believed up to here: anybody could have written it."""
 LEFT = "muster leave"
 """Who holds the Lease while Muster is being left. No pod and no host can have this name."""
+NOTICED = "muster.dev/noticed-by"
+"""Annotation of the Lease: the replicas that have seen this, and begin no new gang since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,11 @@ class Standing:
 
     def leads(self, now: float) -> bool:
         return self.leading_until is not None and now < self.leading_until
+
+    @property
+    def being_left(self) -> bool:
+        """Also for who comes while it goes on: until the Lease is another's, or has run out."""
+        return self.seen is not None and self.seen.holder == LEFT
 
 
 @dataclass(frozen=True, slots=True)

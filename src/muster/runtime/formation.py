@@ -4,7 +4,7 @@ The controller does it when a Job appears, the pod gate when a pod does; both co
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -23,6 +23,10 @@ MAX_STEPS = 24
 """Two writes suffice; more are needed only when names are taken. A bound, so that no Job can keep us for ever."""
 VERDICT_SECONDS = 5.0
 LESSON_SECONDS = 600.0
+
+
+def never() -> bool:
+    return False
 
 
 class Unsettled(Exception):
@@ -90,6 +94,8 @@ class Formation:
     rules: Rules
     recorder: Recorder
     health: Health
+    being_left: Callable[[], bool] = never
+    """Asked at each decision: a replica learns of it in the middle of its work."""
     _under_way: dict[Uid, _Work] = field(default_factory=dict)
     _verdicts: Memory[Uid, Verdict] = field(default_factory=lambda: Memory(VERDICT_SECONDS))
     _lessons: Memory[Uid, Lesson] = field(default_factory=lambda: Memory(LESSON_SECONDS))
@@ -162,17 +168,20 @@ class Formation:
     async def preview(self, ref: JobRef) -> Decision:
         """What `ensure` would do next, without doing it."""
         seen = self._recall(await self.observer.live(ref, thorough=True))
-        decision = decide(seen, self.rules)
+        decision = self._decide(seen)
         if _is_open(decision) and seen.job is not None:
-            decision = decide(await self.observer.with_own_pair(seen, seen.job), self.rules)
+            decision = self._decide(await self.observer.with_own_pair(seen, seen.job))
         return decision
+
+    def _decide(self, seen: Observed) -> Decision:
+        return decide(seen, replace(self.rules, being_left=True) if self.being_left() else self.rules)
 
     async def _form(self, ref: JobRef) -> Decision:
         """Look, write what is missing, and look again, until the answer is proven."""
         seen, proven = await self._look(ref)
         made: set[str] = set()
         for _ in range(MAX_STEPS):
-            decision = decide(seen, self.rules)
+            decision = self._decide(seen)
             if decision.action is not None and decision.action.name in made:
                 # What was just made is gone: it is the collector's, if the Job is gone too.
                 seen, proven, made = self._recall(await self.observer.live(ref)), _Proof(), set()
@@ -193,10 +202,10 @@ class Formation:
     async def _look(self, ref: JobRef) -> tuple[Observed, _Proof]:
         """A cached view may only say yes. Anything else is looked at again, live."""
         known = self.observer.known(ref)
-        decision = decide(known, self.rules)
+        decision = self._decide(known)
         if _joins(decision):
             seen, proven = await self._confirm(known, ref, decision.group)
-            if _joins(decide(seen, self.rules)):
+            if _joins(self._decide(seen)):
                 return seen, proven
         return self._recall(await self.observer.live(ref)), _Proof()
 

@@ -12,7 +12,21 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from muster.api.wire import Raw, Unreadable, as_object, integer, mapping, text
-from muster.core.election import Create, Lease, Move, Standing, Take, Terms, Wait, Withdraw, look, lost, won
+from muster.core.election import (
+    LEFT,
+    NOTICED,
+    Create,
+    Lease,
+    Move,
+    Standing,
+    Take,
+    Terms,
+    Wait,
+    Withdraw,
+    look,
+    lost,
+    won,
+)
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 from muster.kube.resources import LEASES
@@ -33,6 +47,9 @@ class Lead(Protocol):
     def left(self) -> bool:
         """Somebody ran `muster leave` while we were there: register nothing and make nothing any more."""
 
+    def being_left(self) -> bool:
+        """`muster leave` was run, or is at work: begin no new gang."""
+
     async def run(self) -> None:
         """Take part in the election, until cancelled."""
 
@@ -51,6 +68,9 @@ class Alone:
 
     def left(self) -> bool:
         return False  # nobody can tell us
+
+    def being_left(self) -> bool:
+        return False
 
     async def run(self) -> None:
         await asyncio.Event().wait()
@@ -75,6 +95,7 @@ class Leadership:
     _leading: bool = False
     _leaving: bool = False
     _left: bool = False
+    _signed: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _at_work: set[asyncio.Task[None]] = field(default_factory=set)
     _timer: asyncio.TimerHandle | None = None
@@ -85,8 +106,11 @@ class Leadership:
     def left(self) -> bool:
         return self._left
 
+    def being_left(self) -> bool:
+        return self._left or self._standing.being_left
+
     async def run(self) -> None:
-        while not self._leaving and not self._left:
+        while not self._leaving and not self._signed:
             pause = LOOK_SECONDS
             try:
                 async with asyncio.timeout(self.terms.renew_seconds):
@@ -136,11 +160,13 @@ class Leadership:
     async def _take_part(self) -> float:
         """One look and at most one write; how long to wait until the next."""
         found = await self._read()
+        if self._left:
+            return await self._sign(found)
         self._standing, move = look(self._standing, found, self.terms, self.clock())
         if isinstance(move, Withdraw):
             self._left = True
-            logger.warning("`muster leave` was run: no eager work is done any more, until Muster is started again")
-            return 0.0
+            logger.warning("`muster leave` was run: no gang is begun any more, until Muster is started again")
+            return await self._sign(found)
         if isinstance(move, Wait):
             return min(LOOK_SECONDS, max(0.05, move.seconds))
         began = self.clock()
@@ -151,6 +177,23 @@ class Leadership:
         if not self._leaving:
             self._standing = won(self._standing, written, began, self.terms)
         return self.terms.renew_seconds
+
+    async def _sign(self, found: Lease | None) -> float:
+        """`muster leave` gives gangs time to be completed only where somebody is there to do it."""
+        if found is not None and found.holder == LEFT and self._raw is not None:
+            metadata = mapping(self._raw, "metadata")
+            annotations = mapping(metadata, "annotations")
+            known = [name for name in text(annotations, NOTICED).split(",") if name]
+            signed = {**annotations, NOTICED: ",".join([*known, self.terms.identity])}
+            body = {**self._raw, "metadata": {**metadata, "annotations": signed}}
+            try:
+                await self.client.replace(LEASES, self.namespace, self.name, body)
+            except Conflict:
+                return 0.0  # another signs, too: look again
+            except NotFound:
+                pass
+        self._signed = True
+        return 0.0
 
     async def _read(self) -> Lease | None:
         try:

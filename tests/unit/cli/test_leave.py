@@ -1,8 +1,10 @@
 """`muster leave`: what it takes away, in which order, and what it says where something is in the way."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import pytest
 
@@ -89,7 +91,7 @@ def a_leave(
         waited.append(seconds)
         await asyncio.sleep(0)
 
-    return Leave(client, settings, said.append, dev, sleep=sleep), said, waited
+    return Leave(client, settings, said.append, dev, sleep=sleep, clock=lambda: sum(waited)), said, waited
 
 
 def left_over(cluster: FakeCluster) -> set[tuple[str, str, str]]:
@@ -105,8 +107,10 @@ async def test_the_lease_is_taken_then_the_webhooks_go_then_the_finalizers_then_
 ) -> None:
     leaving, said, waited = a_leave(Leaver(cluster))
     await leaving.run()
-    assert [f"{change.verb} {change.plural} {change.name}" for change in cluster.history if change.actor == MUSTER] == [
-        "MODIFIED leases muster",
+    ours = [change for change in cluster.history if change.actor == MUSTER]
+    taken = [*takewhile(lambda change: change.plural == "leases", ours)]
+    assert {change.object["spec"]["holderIdentity"] for change in taken} == {LEFT}
+    assert [f"{change.verb} {change.plural} {change.name}" for change in ours[len(taken) :]] == [
         "DELETED mutatingwebhookconfigurations muster",
         "DELETED validatingwebhookconfigurations muster",
         "MODIFIED podgroups one",
@@ -117,9 +121,11 @@ async def test_the_lease_is_taken_then_the_webhooks_go_then_the_finalizers_then_
     assert leaving.problems == []
     assert finalizers(cluster) == [["theirs"], ["theirs"]], "somebody else's stays"
     assert left_over(cluster) == set(DEV)
-    assert 8 < waited[0] < 9, "as long as a leader may take to look at its Lease"
+    assert sum(waited) == 8.5 + 1, "as long as a leader may take to look at its Lease, and once between two looks"
+    assert len(taken) == 10, "and it does not run out meanwhile"
     assert said == [
-        "taken the Lease ours/muster: replicas that run register nothing any more",
+        "taken the Lease ours/muster: replicas that run register nothing and begin no gang any more",
+        "no replica has noticed: there is nobody who completes gangs, so none is waited for",
         "removed mutatingwebhookconfigurations.admissionregistration.k8s.io muster",
         "removed validatingwebhookconfigurations.admissionregistration.k8s.io muster",
         "released 2 PodGroups of scheduling.muster.dev from their finalizer",
@@ -204,7 +210,10 @@ async def test_where_nobody_answers_one_sentence_is_enough(cluster: FakeCluster)
 async def test_a_muster_that_nobody_can_tell_is_named_as_the_one_who_puts_things_back(cluster: FakeCluster) -> None:
     leaving, said, _ = a_leave(Leaver(cluster))
 
-    async def registered_again(_: float) -> None:
+    waits = leaving.sleep
+
+    async def registered_again(seconds: float) -> None:
+        await waits(seconds)
         if GATE not in cluster.objects:
             cluster.create(*GATE[:2], {"metadata": {"name": "muster"}}, MUSTER)
 
@@ -224,7 +233,7 @@ async def test_replicas_that_run_stand_back_and_one_that_starts_later_leads(
     await until(lambda: any(replica.leads() for replica in replicas))
     await asyncio.sleep(0.05)
     leaving, _, _ = a_leave(Leaver(cluster))
-    leaving.sleep = asyncio.sleep
+    leaving.sleep, leaving.clock = asyncio.sleep, time.monotonic
     await leaving.run()
     assert [(replica.left(), replica.leads()) for replica in replicas] == [(True, False)] * 2
     assert LEASE not in cluster.objects
