@@ -34,6 +34,12 @@ class JobView:
     finished: bool
     counted_pods: int
     """Pods that ended and were counted: they existed, even if they are gone now."""
+    # What is only told changes no decision.
+    started: str = field(default="", compare=False)
+    """When the Job controller began with it, or resumed it."""
+    active: int = field(default=0, compare=False)
+    ready: int = field(default=0, compare=False)
+    succeeded: int = field(default=0, compare=False)
 
     @classmethod
     def parse(cls, raw: object) -> Self:
@@ -59,6 +65,10 @@ class JobView:
             being_deleted=bool(text(metadata, "deletionTimestamp")),
             finished=any(_is_final(condition) for condition in mappings(status, "conditions")),
             counted_pods=(integer(status, "succeeded") or 0) + (integer(status, "failed") or 0),
+            started=text(status, "startTime"),
+            active=integer(status, "active") or 0,
+            ready=integer(status, "ready") or 0,
+            succeeded=integer(status, "succeeded") or 0,
         )
 
     @property

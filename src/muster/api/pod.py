@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Self
 
-from muster.api.keys import JobKey, JobRef
+from muster.api.keys import JobKey, JobRef, Uid
 from muster.api.meta import OwnerReference, controller_of
-from muster.api.wire import as_object, mapping, text
+from muster.api.wire import Raw, as_object, mapping, mappings, text
 
 CONTROLLER_UID_LABEL = "batch.kubernetes.io/controller-uid"
 COMPLETION_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
@@ -14,6 +14,8 @@ POD_GROUP_ANNOTATION = "muster.dev/pod-group"
 GROUPED_LABEL = "muster.dev/grouped"
 """Marks pods that carry the annotation, so that they can be selected: group names are too long for a label."""
 
+MAX_WORDS = 1024
+"""Characters that are kept of what the scheduler says about a pod."""
 FINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
 
@@ -30,6 +32,10 @@ class PodView:
     """Name of the PodGroup in its annotation; empty if it has none."""
     bound: bool
     """The scheduler has found it a node."""
+    uid: Uid
+    created: str
+    unschedulable: str
+    """What the scheduler said when it found none; empty if it said nothing."""
 
     @classmethod
     def parse(cls, raw: object) -> Self:
@@ -43,6 +49,9 @@ class PodView:
             group=text(mapping(spec, "schedulingGroup"), "podGroupName"),
             annotated_group=text(mapping(metadata, "annotations"), POD_GROUP_ANNOTATION),
             bound=bool(text(spec, "nodeName")),
+            uid=Uid(text(metadata, "uid")),
+            created=text(metadata, "creationTimestamp"),
+            unschedulable=_unschedulable(mapping(pod, "status")),
         )
 
     @property
@@ -52,3 +61,10 @@ class PodView:
         if owner is None or not owner.is_job:
             return None
         return JobRef(JobKey(self.namespace, owner.name), owner.uid)
+
+
+def _unschedulable(status: Raw) -> str:
+    verdicts = (c for c in mappings(status, "conditions") if text(c, "type") == "PodScheduled")
+    return next(
+        (text(verdict, "message")[:MAX_WORDS] for verdict in verdicts if text(verdict, "status") == "False"), ""
+    )

@@ -22,7 +22,7 @@ from muster.kube.credentials import Credentials
 from muster.kube.http import HttpClient
 from muster.kube.reflector import Reflector
 from muster.kube.resources import PODS
-from muster.runtime.cache import Cache
+from muster.runtime.cache import Cache, Place
 from muster.runtime.checking import ProfileChanged, Resync, keep_probing, wait_for_dialect
 from muster.runtime.completion import Completion
 from muster.runtime.events import Recorder
@@ -35,6 +35,7 @@ from muster.runtime.metrics import Metrics
 from muster.runtime.observer import Observer
 from muster.runtime.queue import WorkQueue
 from muster.runtime.reconciler import Reconciler
+from muster.runtime.teller import Teller, listed, remembered
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +84,7 @@ class Parts:
     reconciler: Reconciler
     resync: Resync
     keeper: Keeper | None
+    teller: Teller
 
 
 def build(cluster: Cluster, dialect: Dialect) -> Parts:
@@ -97,16 +99,27 @@ def build(cluster: Cluster, dialect: Dialect) -> Parts:
     keeper = None if dialect.native else Keeper(observer, WorkQueue(metrics.retries.labels("podgroups").inc))
     completing = None if dialect.native else PodGroupReview(Completion(observer), dialect)
     desk = Desk(dialect, PodGate(formation), ParallelismGuard(observer, rules), completing)
+    only_own = settings.webhooks.pod_gate.is_selective
+    look = remembered(keeper.members) if keeper else listed(observer)
+    telling = WorkQueue[JobKey](metrics.retries.labels("events").inc)
+    teller = Teller(cache, rules, cluster.recorder, look, telling, only_own)
     _measure(metrics, cache, queue, keeper)
     return Parts(
         desk=desk,
         cache=cache,
         queue=queue,
         observer=observer,
-        reconciler=Reconciler(cache, queue, formation, rules),
-        resync=Resync(observer, queue, rules, settings.resync_seconds, keeper.queue.add if keeper else None, metrics),
+        reconciler=Reconciler(cache, queue, formation, rules, only_own),
+        resync=Resync(observer, queue, rules, settings.resync_seconds, partial(_tell_of, keeper, teller), metrics),
         keeper=keeper,
+        teller=teller,
     )
+
+
+def _tell_of(keeper: Keeper | None, teller: Teller, pod_group: Place) -> None:
+    if keeper is not None:
+        keeper.queue.add(pod_group)
+    teller.pod_group_changed(pod_group)
 
 
 def _measure(metrics: Metrics, cache: Cache, queue: WorkQueue[JobKey], keeper: Keeper | None) -> None:
@@ -123,7 +136,8 @@ async def _work(cluster: Cluster, parts: Parts) -> None:
     from muster.watching.supervisor import Supervisor
 
     settings, health, observer = cluster.settings, cluster.health, parts.observer
-    inbox = Inbox(parts.cache, parts.queue, parts.reconciler.formation, parts.resync.on_pod_group)
+    told = parts.resync.on_pod_group, parts.teller.queue.add
+    inbox = Inbox(parts.cache, parts.queue, parts.reconciler.formation, *told)
     supervisor = Supervisor(inbox, observer.dialect, cluster.credentials, parts.resync, health)
     _rest(parts)
     async with asyncio.TaskGroup() as group:
@@ -141,12 +155,14 @@ async def _work(cluster: Cluster, parts: Parts) -> None:
 async def _be_eager(parts: Parts, workers: int) -> None:
     """What others may have left undone is found by a list of everything; from then on the streams tell."""
     parts.queue.open()
+    parts.teller.queue.open()
     if parts.keeper is not None:
         parts.keeper.queue.open()
     parts.resync.soon()
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(parts.reconciler.run(workers))
+            group.create_task(parts.teller.run())
             if parts.keeper is not None:
                 group.create_task(parts.keeper.run())
     finally:
@@ -155,5 +171,6 @@ async def _be_eager(parts: Parts, workers: int) -> None:
 
 def _rest(parts: Parts) -> None:
     parts.queue.close()
+    parts.teller.rest()
     if parts.keeper is not None:
         parts.keeper.queue.close()

@@ -55,9 +55,20 @@ class Webhook(_Part):
     timeout_seconds: Annotated[int, Field(ge=1, le=30)] = 2
     """Longer is not safer: the Job controller's few workers wait for every call of every Job."""
     namespace_selector: Selector = Selector()
-    """Asked only in namespaces that match, on top of Muster's own exclusions."""
+    """Asked only in namespaces that match, on top of Muster's own exclusions.
+
+    With a selector at the pod gate, a gang is formed when the gate is asked about its first pod, and not before: no Job
+    that does not match gets a Workload.
+    """
     object_selector: Selector = Selector()
-    """Asked only for objects that match, on top of Muster's own choice. What does not match has no gang."""
+    """Asked only for objects that match, on top of Muster's own choice. What does not match has no gang.
+
+    With a selector at the pod gate, gangs are formed as with one for namespaces.
+    """
+
+    @property
+    def is_selective(self) -> bool:
+        return self.namespace_selector != Selector() or self.object_selector != Selector()
 
 
 class Webhooks(_Part):

@@ -40,6 +40,11 @@ def controls(job: JobView, metadata: ObjectMeta) -> bool:
     return owner is not None and owner.uid == job.uid
 
 
+def has_ours(job: JobView | None, things: Iterable[Workload | PodGroup]) -> bool:
+    """Muster has made something for the Job already."""
+    return job is not None and any(is_ours(each.metadata) and controls(job, each.metadata) for each in things)
+
+
 def _prefer_staying(things: list[Thing]) -> list[Thing]:
     """What is being deleted counts only if nothing else is there."""
     return [thing for thing in things if thing.metadata.deletion_timestamp is None] or things

@@ -16,6 +16,12 @@ class EventReason(StrEnum):
 
     WORKLOAD_CREATED = "WorkloadCreated", "Muster created the Job's Workload"
     POD_GROUP_CREATED = "PodGroupCreated", "Muster created the Job's PodGroup; pods are let in from now on"
+    GANG_SCHEDULED = "GangScheduled", "the whole gang has its nodes"
+    GANG_WAITING = (
+        "GangWaiting",
+        "the gang has been without nodes for some seconds, and why; told again if that changes",
+    )
+    POLICY_DROPPED = "PolicyDropped", "the API server did not keep a field of the gang's objects: its gate is off"
     NAME_TAKEN = "NameTaken", "an object of somebody else has the name that Muster wanted; it takes the next one"
     STANDING_ASIDE = "StandingAside", "Muster leaves the Job alone, for the reason that follows"
     GROUP_LOST = "GroupLost", "somebody's own PodGroup was deleted while pods were in it; they wait until it is back"

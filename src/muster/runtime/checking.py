@@ -83,7 +83,7 @@ class Resync:
     rules: Rules
     every_seconds: float
     on_pod_group: Callable[[tuple[str, str]], None] | None = None
-    """Told of every PodGroup, where Muster keeps them itself."""
+    """Told of every PodGroup."""
     metrics: Metrics = field(default_factory=Metrics)
     _now: asyncio.Event = field(default_factory=asyncio.Event)
 

@@ -1,7 +1,8 @@
 """Events on Jobs: what people read in `kubectl describe job`.
 
-Each is posted once: its name is made from the Job's UID and its text, so that a restart, a second replica or a
-repeated decision meets AlreadyExists and stops. Posting never delays or fails the work that it tells about.
+Each is posted once: its name is made from the Job's UID and its text, or from what makes it the same event in other
+words, so that a restart, a second replica or a repeated decision meets AlreadyExists and stops. Posting never delays or
+fails the work that it tells about.
 """
 
 import asyncio
@@ -38,10 +39,13 @@ class Event:
     type: str
     reason: EventReason
     message: str
+    identity: str = ""
+    """What makes it the same event again; the message, if empty."""
 
     @property
     def name(self) -> str:
-        digest = hashlib.sha256(f"{self.job.uid} {self.reason} {self.message}".encode()).hexdigest()[:16]
+        said = self.identity or self.message
+        digest = hashlib.sha256(f"{self.job.uid} {self.reason} {said}".encode()).hexdigest()[:16]
         return f"{self.job.key.name[:200]}.{digest}"
 
     def manifest(self, now: datetime, instance: str) -> dict[str, Any]:
@@ -78,11 +82,11 @@ class Recorder:
     _queue: asyncio.Queue[Event] = field(default_factory=lambda: asyncio.Queue(QUEUED))
     _posted: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
-    def tell(self, job: JobView, reason: EventReason, message: str) -> None:
-        self._enqueue(Event(job, "Normal", reason, message))
+    def tell(self, job: JobView, reason: EventReason, message: str, identity: str = "") -> None:
+        self._enqueue(Event(job, "Normal", reason, message, identity))
 
-    def warn(self, job: JobView, reason: EventReason, message: str) -> bool:
-        return self._enqueue(Event(job, "Warning", reason, message))
+    def warn(self, job: JobView, reason: EventReason, message: str, identity: str = "") -> bool:
+        return self._enqueue(Event(job, "Warning", reason, message, identity))
 
     def report(self, job: JobView | None, decision: Decision) -> None:
         """Tell why Muster stands aside or what pods wait for; silence for Jobs that never were its business."""

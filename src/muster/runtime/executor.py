@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
 from muster.core.decide import Action, CreateWorkload, Observed
+from muster.core.dropped import dropped_policy
 from muster.core.ownership import is_leftover
 from muster.kube.errors import AlreadyExists, Forbidden, Rejected
 from muster.kube.resources import pod_groups, workloads
@@ -20,6 +21,8 @@ class Written:
     """Name of the object that this write made; empty if it made none."""
     taken: str = ""
     """Name that turned out to be a stranger's."""
+    dropped: str = ""
+    """What the server did not keep of it, as a sentence."""
 
 
 @dataclass(slots=True)
@@ -49,7 +52,8 @@ class Executor:
                 return Written(_taken(seen, name), taken=name)
             return Written(replace(seen, workloads=(*seen.workloads, found)))
         observer.cache.put_workload(made)
-        return Written(replace(seen, workloads=(*seen.workloads, made)), created=name)
+        lost = dropped_policy(wanted, made, observer.dialect.native)
+        return Written(replace(seen, workloads=(*seen.workloads, made)), created=name, dropped=lost)
 
     async def _create_pod_group(self, wanted: PodGroup, seen: Observed) -> Written:
         observer, name, namespace = self.observer, wanted.metadata.name, wanted.metadata.namespace
@@ -68,7 +72,8 @@ class Executor:
         except Forbidden as refusal:
             return await self._without_lost_workload(wanted, seen, refusal)
         observer.cache.put_pod_group(made)
-        return Written(replace(seen, pod_groups=(*seen.pod_groups, made)), created=name)
+        lost = dropped_policy(wanted, made, observer.dialect.native)
+        return Written(replace(seen, pod_groups=(*seen.pod_groups, made)), created=name, dropped=lost)
 
     async def _without_lost_workload(self, wanted: PodGroup, seen: Observed, refusal: Forbidden) -> Written:
         """The server refuses a PodGroup whose Workload is gone. If that is why, a stale cache had it: decide again."""

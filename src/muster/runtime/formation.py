@@ -233,6 +233,8 @@ class Formation:
         job = written.seen.job
         if job is None:
             return
+        if written.dropped:
+            self.recorder.warn(job, EventReason.POLICY_DROPPED, written.dropped)
         if written.taken:
             self.recorder.warn(
                 job, EventReason.NAME_TAKEN, f"{written.taken} belongs to somebody else; taking the next name"

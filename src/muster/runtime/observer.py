@@ -23,7 +23,7 @@ from muster.runtime.cache import Cache
 STRANGERS = {"labelSelector": f"{MANAGED_BY_LABEL}!={MANAGED_BY}"}
 """Objects that somebody else made. Ours are many, and found by name; these are few, so that listing them is cheap."""
 
-_LIVE = "status.phase!=Succeeded,status.phase!=Failed"
+LIVE = "status.phase!=Succeeded,status.phase!=Failed"
 _ONE_PAGE = {"limit": "20"}
 
 
@@ -110,11 +110,11 @@ class Observer:
         first = await self._first_pod(ref, _ONE_PAGE)
         if first is None or first.live:
             return self._pods(first)
-        return self._pods(await self._first_pod(ref, {**_ONE_PAGE, "fieldSelector": _LIVE}) or first)
+        return self._pods(await self._first_pod(ref, {**_ONE_PAGE, "fieldSelector": LIVE}) or first)
 
     async def recent_pods(self, ref: JobRef) -> Pods:
         """What the API server has in memory: at once, and possibly some milliseconds old."""
-        return self._pods(await self._first_pod(ref, {"fieldSelector": _LIVE, "resourceVersion": "0"}))
+        return self._pods(await self._first_pod(ref, {"fieldSelector": LIVE, "resourceVersion": "0"}))
 
     async def pod(self, ref: JobRef, name: str) -> Pods:
         """One pod of the Job, as it is now."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from muster.api.keys import JobKey
 from muster.core.decide import Decision, Rules, decide
+from muster.core.ownership import has_ours
 from muster.kube.errors import KubeError, RetryLater, Terminating
 from muster.runtime.cache import Cache
 from muster.runtime.formation import Formation, Unsettled
@@ -20,6 +21,8 @@ class Reconciler:
     queue: WorkQueue[JobKey]
     formation: Formation
     rules: Rules
+    only_own: bool = False
+    """The gate is not asked about every pod. What it has begun is kept up here, and nothing else is begun."""
 
     async def run(self, workers: int) -> None:
         async with asyncio.TaskGroup() as group:
@@ -30,6 +33,8 @@ class Reconciler:
         """Bring one Job's objects to what its spec asks for. What the cache calls settled costs no request."""
         seen = self.cache.observe(key)
         decision = decide(seen, self.rules)
+        if self.only_own and not has_ours(seen.job, (*seen.workloads, *seen.pod_groups)):
+            return decision
         if seen.job is not None and (decision.reason.event or not decision.settled):
             self.formation.forget(seen.job.uid)  # something is missing or in the way, whatever the last pod was told
             return await self.formation.ensure(seen.job.ref)

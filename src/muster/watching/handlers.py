@@ -35,13 +35,17 @@ class Inbox:
     queue: WorkQueue[JobKey]
     formation: Formation
     on_pod_group: Callable[[tuple[str, str]], None] | None = None
-    """Told of every change of a PodGroup, where Muster keeps them itself."""
+    """Told of every change of a PodGroup."""
+    on_job: Callable[[JobKey], None] | None = None
+    """Told of every change of a Job, also such that change no decision."""
 
     def job(self, job: JobView, deleted: bool) -> None:
         if self.cache.trusted and not deleted and job.key not in self.cache.jobs:
             self.formation.stopwatch.start(job.uid)
         if self.cache.drop_job(job.key, job.uid) if deleted else self.cache.put_job(job):
             self._changed(job)
+        if self.on_job is not None:
+            self.on_job(job.key)
 
     def workload(self, workload: Workload, deleted: bool) -> None:
         concerned = self.cache.jobs_of(workload)
@@ -49,13 +53,13 @@ class Inbox:
             self._changed(*(self.cache.jobs[key] for key in concerned if key in self.cache.jobs))
 
     def pod_group(self, group: PodGroup, deleted: bool) -> None:
-        if self.on_pod_group is not None:
-            self.on_pod_group((group.metadata.namespace, group.metadata.name))
         if not deleted and group.state is GangState.SCHEDULED and (owner := group.metadata.controller) is not None:
             self.formation.stopwatch.stop(owner.uid, SCHEDULED)
         concerned = self.cache.jobs_of(group)
         if self.cache.drop_pod_group(group.metadata) if deleted else self.cache.put_pod_group(group):
             self._changed(*(self.cache.jobs[key] for key in concerned if key in self.cache.jobs))
+        if self.on_pod_group is not None:
+            self.on_pod_group((group.metadata.namespace, group.metadata.name))
 
     def _changed(self, *jobs: JobView) -> None:
         for job in jobs:

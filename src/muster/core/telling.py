@@ -1,0 +1,149 @@
+"""What a gang's people are told: that it has its nodes, or that it waits, and why.
+
+The scheduler reports on a PodGroup once: its condition never goes back from True, and says nothing while members are
+missing. So the members are looked at wherever the condition is not the whole truth.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from muster.api.job import JobView
+from muster.api.pod import PodView
+from muster.api.podgroup import GangState, PodGroup
+from muster.core.decide import Decision, Membership, Observed
+from muster.core.reasons import EventReason
+
+_GENERIC = "pod group is unschedulable"
+"""How kube-scheduler begins for members that would fit, were it not for the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """A Job that should be running, and its PodGroup."""
+
+    job: JobView
+    group: PodGroup
+    needed: int
+    """How many pods start together."""
+
+    @property
+    def run(self) -> str:
+        """Which run of which group this is: resumed, or with a group that was made anew, it is another one."""
+        return f"{self.group.metadata.uid} {self.job.started}"
+
+    @property
+    def has_started(self) -> bool:
+        """This run has had its nodes. The scheduler's word from before the Job was resumed is not about this run."""
+        condition = self.group.scheduled
+        if condition is None or condition.status != "True":
+            return False
+        return self._all_ready or condition.last_transition_time >= self.job.started
+
+    @property
+    def is_whole(self) -> bool:
+        """All is well, as far as can be told without a look at the members."""
+        return self.has_started and self._all_ready
+
+    @property
+    def _all_ready(self) -> bool:
+        return self.job.ready + self.job.succeeded >= self.needed
+
+    @property
+    def last_news(self) -> str:
+        """When this run began or got its nodes, whichever was later, as the API server writes it."""
+        condition = self.group.scheduled
+        return max(self.job.started, condition.last_transition_time if condition else "")
+
+    @property
+    def verdict(self) -> str:
+        """The scheduler's own words on why it does not start; empty if it said none."""
+        condition = self.group.scheduled
+        return condition.message or condition.reason if condition is not None and condition.status != "True" else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """The members as they are now. Those that have ended are none any more."""
+
+    exist: int
+    bound: int
+    words: str = ""
+    """What the scheduler says about one that has no node."""
+    first: str = ""
+    """The UID of the oldest one that has no node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    reason: EventReason
+    message: str
+    occasion: str
+    """The run, or the loss, that it is about. On another occasion it is another event, also in the same words."""
+
+    @property
+    def identity(self) -> str:
+        """Numbers make no difference: a scheduler that counts nodes would have something new to say all the time."""
+        return f"{self.occasion} {re.sub('[0-9]+', '#', self.message)}"
+
+
+def gang_of(seen: Observed, decision: Decision) -> Gang | None:
+    """The gang that there is something to tell about, if any."""
+    job = seen.job
+    if job is None or job.finished or job.suspended or decision.membership is not Membership.JOIN:
+        return None
+    group = next((found for found in seen.pod_groups if found.metadata.name == decision.group), None)
+    if group is None or group.gang is None or group.state is GangState.ENDING:
+        return None
+    return Gang(job, group, group.gang.min_count)
+
+
+def crew_of(pods: Iterable[PodView]) -> Crew:
+    living = [pod for pod in pods if pod.live]
+    waiting = sorted((pod for pod in living if not pod.bound), key=lambda pod: (pod.created, pod.name))
+    words = [pod.unschedulable for pod in waiting if pod.unschedulable]
+    specific = [said for said in words if not said.startswith(_GENERIC)]
+    return Crew(
+        exist=len(living),
+        bound=len(living) - len(waiting),
+        words=next(iter(specific or words), ""),
+        first=waiting[0].uid if waiting else "",
+    )
+
+
+def tell(gang: Gang, crew: Crew) -> Telling:
+    """What is so, from the members as they are."""
+    runs_on = gang.has_started and crew.exist > 0 and crew.bound == crew.exist
+    if crew.bound >= gang.needed or runs_on:
+        return tell_scheduled(gang)
+    why = _missing(gang, crew) if _lacks_members(gang, crew) else _no_room(gang, crew)
+    occasion = f"{gang.run} lost {crew.first}" if gang.has_started else gang.run
+    return Telling(EventReason.GANG_WAITING, why, occasion)
+
+
+def tell_scheduled(gang: Gang, occasion: str = "") -> Telling:
+    message = f"The gang of {gang.needed} has its nodes (PodGroup {gang.group.metadata.name})"
+    return Telling(EventReason.GANG_SCHEDULED, message, occasion or gang.run)
+
+
+def _lacks_members(gang: Gang, crew: Crew) -> bool:
+    """A scheduler that holds gangs says nothing about them before all are there. One that does not, does."""
+    if crew.exist >= gang.needed:
+        return False
+    return not crew.words or crew.exist + gang.job.succeeded < gang.needed
+
+
+def _missing(gang: Gang, crew: Crew) -> str:
+    ended = gang.job.succeeded
+    if ended:
+        why = f"{ended} succeeded, and the scheduler counts only pods that have not ended"
+    else:
+        why = "if it stays so, the Job's own events say why the others are not created"
+    return f"{crew.exist} of the gang's {gang.needed} pods exist; {why}"
+
+
+def _no_room(gang: Gang, crew: Crew) -> str:
+    said = [words for words in (crew.words, gang.verdict) if words]
+    if not said:
+        return f"All {crew.exist} pods exist, and no scheduler has said anything about them yet"
+    return f"{crew.bound} of the gang's {gang.needed} pods have a node: {' | '.join(said)}"

@@ -1,0 +1,205 @@
+"""Tells the people of a gang what becomes of it, in events on its Job. The leader's work, like all that is eager.
+
+Nothing is stored for it: an event's name is made from what it is about, so that a restart or a new leader that comes
+to the same conclusion meets AlreadyExists. Only gangs that wait are remembered here, to know for how long already.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from muster.api.keys import JobKey, Uid
+from muster.api.pod import CONTROLLER_UID_LABEL, PodView
+from muster.api.wire import Unreadable
+from muster.core.decide import Rules, decide
+from muster.core.ownership import has_ours
+from muster.core.reasons import EventReason
+from muster.core.telling import Crew, Gang, Telling, crew_of, gang_of, tell, tell_scheduled
+from muster.kube.client import every_item
+from muster.kube.errors import KubeError
+from muster.kube.resources import PODS
+from muster.runtime.cache import Cache, Place
+from muster.runtime.events import Recorder
+from muster.runtime.members import Members
+from muster.runtime.memory import Memory
+from muster.runtime.observer import LIVE, Observer
+from muster.runtime.queue import WorkQueue
+
+logger = logging.getLogger(__name__)
+
+WORKERS = 2
+"""Few: each look at members is a request, and nobody is in a hurry."""
+PATIENCE_SECONDS = 5.0
+"""How long a gang may be without its nodes before anybody is told. Most have them by then."""
+LONGEST_PAUSE_SECONDS = 300.0
+BETWEEN_WAITS_SECONDS = 30.0
+"""At most one GangWaiting in that time per Job, whatever the scheduler says."""
+RECENT = timedelta(seconds=60)
+"""A gang that was scheduled longer ago has been told so, or nobody waits for the news: not every restart repeats it."""
+LISTING_SECONDS = 1.0
+
+Look = Callable[[Gang], Awaitable[Crew | None]]
+"""The members of a gang; None if they are not known yet."""
+
+
+@dataclass(slots=True)
+class _Wait:
+    started: bool
+    """It had its nodes, and lost some."""
+    since: float
+    told: Telling | None = None
+    pause: float = PATIENCE_SECONDS
+    looked_at: object = None
+    """What the last look at the members was about: nothing new, no new look."""
+
+
+@dataclass(slots=True)
+class Teller:
+    cache: Cache
+    rules: Rules
+    recorder: Recorder
+    look: Look
+    queue: WorkQueue[JobKey]
+    only_own: bool = False
+    """The gate is not asked about every pod: only of gangs that it has formed is it known that pods are in them."""
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    _waits: dict[JobKey, _Wait] = field(default_factory=dict)
+    _spoke: Memory[Uid, float] = field(default_factory=lambda: Memory(BETWEEN_WAITS_SECONDS))
+
+    def pod_group_changed(self, place: Place) -> None:
+        if (group := self.cache.pod_group(*place)) is not None:
+            for key in self.cache.jobs_of(group):
+                self.queue.add(key)
+
+    def rest(self) -> None:
+        self.queue.close()
+        self._waits.clear()
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(WORKERS):
+                group.create_task(self._work(), name=f"teller {number}")
+
+    async def consider(self, key: JobKey) -> None:
+        """One Job, one event at most, and one request only if it waits for a while already."""
+        if not self.cache.trusted:
+            return  # a list of everything comes before it is
+        gang, wait = self._gang(key), self._waits.get(key)
+        if gang is None:
+            self._waits.pop(key, None)
+            return
+        if gang.has_started and (wait is None or not wait.started):
+            if (wait is not None and wait.told) or self._is_news(gang):
+                self._post(gang, tell_scheduled(gang))
+            self._waits.pop(key, None)
+            wait = None
+        if gang.is_whole:
+            self._end(key, gang)
+        else:
+            wait = self._waits.setdefault(key, wait or _Wait(gang.has_started, _now()))
+            await self._ask_why(key, gang, wait)
+
+    async def _ask_why(self, key: JobKey, gang: Gang, wait: _Wait) -> None:
+        if (left := wait.since + PATIENCE_SECONDS - _now()) > 0:
+            self.queue.add_after(key, left)
+            return
+        job = gang.job
+        about = (gang.run, gang.group.scheduled, job.active, job.ready, job.succeeded)
+        if gang.verdict and wait.looked_at == about:
+            return  # whatever changes, the streams tell
+        crew = await self.look(gang)
+        if crew is None:
+            self.queue.add_after(key, LISTING_SECONDS)
+        elif self._gang(key) == gang:  # else it changed meanwhile, and is queued for that
+            wait.looked_at = about
+            self._conclude(key, gang, wait, tell(gang, crew))
+
+    def _conclude(self, key: JobKey, gang: Gang, wait: _Wait, telling: Telling) -> None:
+        if telling.reason is EventReason.GANG_SCHEDULED:
+            if not wait.started:
+                self._post(gang, telling)
+            self._end(key, gang)
+            return
+        if wait.told is None or wait.told.identity != telling.identity:
+            spoke = self._spoke.recall(gang.job.uid)
+            if spoke is not None:
+                wait.looked_at = None
+                self.queue.add_after(key, max(0.1, spoke + BETWEEN_WAITS_SECONDS - _now()))
+                return
+            self._spoke.remember(gang.job.uid, _now())
+            self._post(gang, telling)
+            wait.told = telling
+        if not gang.verdict:
+            self.queue.add_after(key, wait.pause)  # the scheduler says nothing, so nothing comes by itself
+            wait.pause = min(wait.pause * 2, LONGEST_PAUSE_SECONDS)
+
+    def _end(self, key: JobKey, gang: Gang) -> None:
+        """It has all its nodes. Whoever was told that it lost some is told that, too."""
+        wait = self._waits.pop(key, None)
+        if wait is not None and wait.started and wait.told is not None:
+            self._post(gang, tell_scheduled(gang, wait.told.occasion))
+
+    def _gang(self, key: JobKey) -> Gang | None:
+        seen = self.cache.observe(key)
+        if self.only_own and not has_ours(seen.job, seen.pod_groups):
+            return None
+        return gang_of(seen, decide(seen, self.rules))
+
+    def _is_news(self, gang: Gang) -> bool:
+        with suppress(ValueError):
+            return self.clock() - datetime.fromisoformat(gang.last_news) < RECENT
+        return False
+
+    def _post(self, gang: Gang, telling: Telling) -> None:
+        if telling.reason is EventReason.GANG_SCHEDULED:
+            self.recorder.tell(gang.job, telling.reason, telling.message, telling.identity)
+        else:
+            self.recorder.warn(gang.job, telling.reason, telling.message, telling.identity)
+
+    async def _work(self) -> None:
+        while True:
+            key = await self.queue.get()
+            try:
+                await self.consider(key)
+            except KubeError as error:
+                logger.warning("%s: what it waits for is found out later: %s", key, error, extra={"job": key})
+                self.queue.retry(key)
+            except Exception:
+                logger.exception("%s: unexpected error, will try again", key, extra={"job": key})
+                self.queue.retry(key)
+            else:
+                self.queue.forget(key)
+            finally:
+                self.queue.done(key)
+
+
+def listed(observer: Observer) -> Look:
+    """Members by a list of the Job's pods, where nobody watches them."""
+
+    async def look(gang: Gang) -> Crew:
+        ref, name = gang.job.ref, gang.group.metadata.name
+        params = {"labelSelector": f"{CONTROLLER_UID_LABEL}={ref.uid}", "fieldSelector": LIVE}
+        pods = []
+        async for raw in every_item(observer.client, PODS, ref.key.namespace, params):
+            with suppress(Unreadable):
+                pods.append(PodView.parse(raw))
+        return crew_of(pod for pod in pods if pod.job == ref and observer.dialect.group_of(pod) == name)
+
+    return look
+
+
+def remembered(members: Members) -> Look:
+    """Members as the stream of pods shows them."""
+
+    async def look(gang: Gang) -> Crew | None:
+        metadata = gang.group.metadata
+        return crew_of(members.of((metadata.namespace, metadata.name))) if members.complete else None
+
+    return look
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
