@@ -195,6 +195,9 @@ class FakeClient:
             metadata["continue"] = str(start + limit)
         return {"metadata": metadata, "items": [copied(thing) for thing in found[start : start + limit]]}
 
+    async def try_watch(self, resource: Resource) -> None:
+        await self.list(resource, params={"watch": "true"})
+
     async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
         await asyncio.sleep(0)
         return self.cluster.create(resource.plural, namespace, body, self.actor)

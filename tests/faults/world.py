@@ -261,6 +261,9 @@ class DisturbedClient:
     async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
         return await self._call(lambda: self.inner.list(resource, namespace, params))
 
+    async def try_watch(self, resource: Resource) -> None:
+        await self._call(lambda: self.inner.try_watch(resource))
+
     async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
         return await self._call(lambda: self.inner.create(resource, namespace, body))
 

@@ -23,8 +23,10 @@ CONNECTIONS = 64
 KEEPALIVE_SECONDS = 30
 LONGEST_LINE_BYTES = 8 * 1024 * 1024
 FIELD_MANAGER = "muster"
-READS = {"get", "list"}
-METHODS = {"get": "GET", "list": "GET", "create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE"}
+READS = {"get": "GET", "list": "GET", "watch": "GET"}
+METHODS = READS | {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE"}
+BRIEF_WATCH = {"watch": "true", "timeoutSeconds": "1", "fieldSelector": "metadata.name=muster.probe"}
+"""A watch that shows nothing, and that the server ends if we do not."""
 JSON, MERGE, APPLY = "application/json", "application/merge-patch+json", "application/apply-patch+yaml"
 
 
@@ -70,6 +72,9 @@ class HttpClient:
 
     async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
         return await self._call("list", resource, resource.path(namespace), params=params)
+
+    async def try_watch(self, resource: Resource) -> None:
+        await self._call("watch", resource, resource.path(), params=BRIEF_WATCH)
 
     async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
         return await self._call("create", resource, resource.path(namespace), body=body)
@@ -139,7 +144,8 @@ class HttpClient:
         code = "none"
         try:
             async with self._request(METHODS[verb], path, params=params, data=data, headers=headers) as answer:
-                content = await answer.read()
+                begun = verb == "watch" and answer.ok
+                content = b"" if begun else await answer.read()
                 code = f"{answer.status // 100}xx"
                 return _read(answer, content)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:

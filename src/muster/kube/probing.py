@@ -1,7 +1,7 @@
 """Does this API server serve what Muster needs, and may Muster use it? Asked with a LIST: discovery is not trusted."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable
 
 from muster.api.dialect import Dialect
 from muster.kube.client import KubeClient
@@ -18,8 +18,6 @@ from muster.kube.resources import (
 )
 
 _ONE = {"limit": "1"}
-_BRIEF_WATCH = {"watch": "true", "timeoutSeconds": "1", "fieldSelector": "metadata.name=muster.probe"}
-"""A watch that shows nothing and ends by itself: only whether it is allowed matters."""
 
 
 async def find_problem(client: KubeClient, dialect: Dialect, synced: bool = False) -> str:
@@ -30,9 +28,9 @@ async def find_problem(client: KubeClient, dialect: Dialect, synced: bool = Fals
     """
     watched = (workloads(dialect), pod_groups(dialect), JOBS, *(() if dialect.native else (PODS,)))
     for resource in dict.fromkeys((*watched, PODS)):
-        if problem := _explain(await _refusal(client, resource, _ONE), resource, dialect):
+        if problem := _explain(await _refusal(client.list(resource, params=_ONE)), resource, dialect):
             return problem
-    refusals = await asyncio.gather(*(_refusal(client, each, _BRIEF_WATCH) for each in watched))
+    refusals = await asyncio.gather(*(_refusal(client.try_watch(each)) for each in watched))
     return next(
         (
             _explain(refusal, resource, dialect)
@@ -58,9 +56,9 @@ async def find_missing_right(client: KubeClient, dialect: Dialect) -> str:
     return ""
 
 
-async def _refusal(client: KubeClient, resource: Resource, how: Mapping[str, str]) -> KubeError | None:
+async def _refusal(asking: Awaitable[object]) -> KubeError | None:
     try:
-        await client.list(resource, params=how)
+        await asking
     except KubeError as error:
         return error
     return None

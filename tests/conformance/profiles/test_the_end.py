@@ -11,6 +11,8 @@ from tests.e2e.support.waiting import always, eventually
 
 SIZE = 4
 KINDS = ("jobs", "pods", "podgroups", "workloads")
+ENDS_AT_ONCE = {"terminationGracePeriodSeconds": 1}
+"""The namespace controller lets half of the time that pods have for their end pass before it looks again."""
 
 
 @pytest.fixture(autouse=True)
@@ -82,8 +84,8 @@ def test_deleting_a_namespace_with_gangs_in_it_completes(api: Api, muster: Muste
     doomed = f"{namespace}-doomed"
     api.create("namespaces", {"metadata": {"name": doomed}})
     for name in ("first", "second", "third"):
-        run_gang(api, doomed, name)
-    api.create("jobs", gang_job("too-large-to-run", 50, cpu="15"), doomed)
+        run_gang(api, doomed, name, ENDS_AT_ONCE)
+    api.create("jobs", gang_job("too-large-to-run", 50, cpu="15", pod=ENDS_AT_ONCE), doomed)
     eventually(lambda: pods_of(api, doomed, "too-large-to-run"), "a gang waits in the namespace")
     api.delete("namespaces", doomed)
     eventually(lambda: api.find("namespaces", doomed) is None, "the namespace is gone", 90)
@@ -103,8 +105,8 @@ def test_deletion_does_not_need_muster(site: Site, namespace: str, killed: bool)
     eventually(lambda: nothing_left(api, namespace), "nothing is left")
 
 
-def run_gang(api: Api, namespace: str, name: str) -> Object:
-    made = api.create("jobs", gang_job(name, SIZE), namespace)
+def run_gang(api: Api, namespace: str, name: str, pod: Object | None = None) -> Object:
+    made = api.create("jobs", gang_job(name, SIZE, pod=pod), namespace)
     eventually(lambda: all_run(api, namespace, name), f"all pods of {name} run")
     assert_one_pair(api, namespace, made, SIZE)
     return made

@@ -49,6 +49,9 @@ class Server:
             self.crds[name]["metadata"]["deletionTimestamp"] = vanishing
         return self.crds[name]
 
+    async def try_watch(self, resource: Resource) -> None:
+        raise NotImplementedError
+
     async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
         raise NotImplementedError
 

@@ -13,6 +13,7 @@ from muster.kube.credentials import Credentials
 from muster.kube.errors import (
     AlreadyExists,
     Conflict,
+    Forbidden,
     KubeError,
     NotFound,
     RetryLater,
@@ -91,6 +92,22 @@ async def test_an_object_comes_back_as_it_is(server: Server, client: HttpClient)
     server.answers(body=b'{"kind":"Job"}')
     assert await client.get(JOBS, "team a", "x/y") == {"kind": "Job"}
     assert server.asked[0].raw_path == "/apis/batch/v1/namespaces/team%20a/jobs/x%2Fy", "names cannot leave their place"
+
+
+async def test_whether_a_watch_begins_is_known_before_it_shows_anything(server: Server, client: HttpClient) -> None:
+    over = asyncio.Event()
+
+    async def quiet(request: web.Request) -> web.StreamResponse:
+        await (stream := web.StreamResponse()).prepare(request)
+        await over.wait()
+        return stream
+
+    server.handler = quiet
+    await asyncio.wait_for(client.try_watch(JOBS), 5)
+    over.set()
+    server.answers(status=403, body=b'{"kind":"Status","code":403,"message":"cannot watch"}')
+    with pytest.raises(Forbidden, match="cannot watch"):
+        await client.try_watch(JOBS)
 
 
 async def test_what_is_sent(server: Server) -> None:
