@@ -166,6 +166,12 @@ class PodBuilder(Builder):
         self.raw["status"]["phase"] = phase
         return self
 
+    def unschedulable(self, message: str) -> Self:
+        """The scheduler looked at it, and found no node."""
+        condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+        self.raw["status"]["conditions"] = [condition]
+        return self
+
     def view(self) -> PodView:
         return PodView.parse(self.build())
 
@@ -232,6 +238,12 @@ class PodGroupBuilder(Builder):
     def reporting(self, *conditions: Object) -> Self:
         self.raw["status"] = {"conditions": list(conditions)}
         return self
+
+    def scheduled(self, status: str = "True", message: str = "", when: str = LONG_AGO) -> Self:
+        """The scheduler's word on the group."""
+        reason = "Scheduled" if status == "True" else "Unschedulable"
+        told = {"status": status, "reason": reason, "message": message, "lastTransitionTime": when}
+        return self.reporting({"type": "PodGroupScheduled", **told})
 
     def read(self) -> PodGroup:
         return NATIVE.read_pod_group(self.build())

@@ -22,6 +22,7 @@ PATHS = {
     "configmaps": "/api/v1",
     "namespaces": "/api/v1",
     "nodes": "/api/v1",
+    "resourcequotas": "/api/v1",
     "serviceaccounts": "/api/v1",
     "secrets": "/api/v1",
     "services": "/api/v1",

@@ -26,12 +26,21 @@ def own_nodes(api: Api, pool: str, count: int, cpu: int) -> Iterator[Object]:
             api.delete("nodes", name)
 
 
+def give_room(api: Api, pool: str, cpu: int, number: int = 0) -> None:
+    """Make one of the nodes another size. Pods that run on it stay."""
+    body = {"status": {"capacity": _room(cpu), "allocatable": _room(cpu)}}
+    api.patch("nodes", f"{pool}-{number}", body, part="/status")
+
+
+def _room(cpu: int) -> Object:
+    return {"cpu": str(cpu), "memory": "64Gi", "pods": "100"}
+
+
 def _node(name: str, pool: str, cpu: int) -> Object:
-    room = {"cpu": str(cpu), "memory": "64Gi", "pods": "100"}
     return {
         "metadata": {"name": name, "labels": {POOL: pool, "type": "kwok"}},
         "spec": {"taints": [{"key": POOL, "value": pool, "effect": "NoSchedule"}]},
-        "status": {"capacity": room, "allocatable": room},
+        "status": {"capacity": _room(cpu), "allocatable": _room(cpu)},
     }
 
 

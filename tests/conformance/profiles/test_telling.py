@@ -1,0 +1,126 @@
+"""What people are told of their gang, on each profile: that it has its nodes, or that it waits, and why."""
+
+import pytest
+
+from tests.conformance.profiles.test_pod_groups import priority_class
+from tests.e2e.support.nodes import give_room, own_nodes
+from tests.e2e.support.objects import all_pods, end_pod, events_on, gang_job, is_bound, is_running, pods_of
+from tests.e2e.support.pairs import pair_of
+from tests.e2e.support.profiles import Site
+from tests.e2e.support.waiting import always, eventually
+
+A_WHILE = 3
+SOON = 20
+"""A gang is told that it waits after five seconds."""
+
+
+def test_a_gang_that_starts_is_told_so_once(site: Site, place: str) -> None:
+    site.api.create("jobs", gang_job("train"), place)
+    (event,) = eventually(lambda: told(site, place, "GangScheduled"), "it is told")
+    assert event["type"] == "Normal"
+    (group,) = site.api.list("podgroups", place)
+    assert event["message"] == f"The gang of 4 has its nodes (PodGroup {group['metadata']['name']})"
+    always(lambda: told_in_all(site, place) == (0, 1), "no more is told", A_WHILE)
+
+
+def test_each_wait_and_each_end_of_it_is_told_and_a_restart_tells_nothing_again(site: Site, place: str) -> None:
+    with own_nodes(site.api, place, count=1, cpu=2) as where:
+        site.api.create("jobs", gang_job("train", 3, cpu="1", pod=where), place)
+        (waiting,) = eventually(lambda: told(site, place, "GangWaiting"), "that it does not fit is told", SOON)
+        assert waiting["type"] == "Warning"
+        bound = 0 if site.profile.native else 2
+        assert waiting["message"].startswith(f"{bound} of the gang's 3 pods have a node: 0/9 nodes are available: ")
+        assert "Insufficient cpu" in waiting["message"]
+        assert ("| 0/1 placements are available" in waiting["message"]) is site.profile.native
+        with site.muster.away(killed=True):
+            pass
+        always(lambda: told_in_all(site, place) == (1, 0), "nothing is told twice", 2 * A_WHILE)
+        give_room(site.api, place, cpu=3)
+        eventually(lambda: told_in_all(site, place) == (1, 1), "that it starts is told", SOON)
+
+        pods = eventually(lambda: all_pods(site.api, place, "train", 3, is_running), "it runs")
+        give_room(site.api, place, cpu=2)
+        end_pod(site.api, pods[0], "Failed")
+        eventually(lambda: told_in_all(site, place) == (2, 1), "that it lost a pod is told", 2 * SOON)
+        with site.muster.away():
+            pass
+        always(lambda: told_in_all(site, place) == (2, 1), "nothing is told twice", 2 * A_WHILE)
+        give_room(site.api, place, cpu=3)
+        eventually(lambda: told_in_all(site, place) == (2, 2), "that it is whole again is told", 2 * SOON)
+        always(lambda: told_in_all(site, place) == (2, 2), "no more is told", A_WHILE)
+
+
+def test_a_gang_whose_pods_are_refused_is_told_how_many_there_are(site: Site, place: str) -> None:
+    """Where a scheduler waits for the others, it says nothing, anywhere."""
+    limits = {"metadata": {"name": "two-pods"}, "spec": {"hard": {"pods": "2"}}}
+    site.api.create("resourcequotas", limits, place)
+    eventually(lambda: site.api.get("resourcequotas", "two-pods", place).get("status", {}).get("hard"), "it counts")
+    site.api.create("jobs", gang_job("train"), place)
+    (event,) = eventually(lambda: told(site, place, "GangWaiting"), "it is told", SOON)
+    assert event["message"].startswith("2 of the gang's 4 pods exist; ")
+    assert events_on(site.api, place, "train", "FailedCreate"), "and the Job controller says why"
+    site.api.delete("resourcequotas", "two-pods", place)
+    eventually(lambda: told_in_all(site, place) == (1, 1), "that it starts is told", 60)
+
+
+def test_a_lost_pod_after_another_one_succeeded_is_told_or_comes_back(site: Site, place: str) -> None:
+    """The scheduler never looks at the new pod, since it counts only those that have not ended, and says nothing."""
+    site.api.create("jobs", gang_job("train"), place)
+    pods = eventually(lambda: all_pods(site.api, place, "train", 4, is_running), "it runs")
+    end_pod(site.api, pods[0])
+    eventually(lambda: site.api.get("jobs", "train", place)["status"].get("succeeded"), "one has succeeded")
+    end_pod(site.api, pods[1], "Failed")
+
+    def told_or_whole() -> bool:
+        new = [pod for pod in pods_of(site.api, place, "train") if pod["status"].get("phase") in {"Pending", "Running"}]
+        whole = len(new) == 3 and all(is_bound(pod) for pod in new)
+        said = [event["message"] for event in told(site, place, "GangWaiting")]
+        return whole or any(message.startswith("3 of the gang's 4 pods exist; 1 succeeded") for message in said)
+
+    eventually(told_or_whole, "either", 2 * SOON)
+
+
+def test_a_job_that_is_resumed_is_told_of_again(site: Site, place: str) -> None:
+    site.api.create("jobs", gang_job("train"), place)
+    eventually(lambda: told_in_all(site, place) == (0, 1), "its first start is told")
+    site.api.patch("jobs", "train", {"spec": {"suspend": True}}, place)
+    eventually(lambda: not pods_of(site.api, place, "train"), "its pods are gone")
+    site.api.patch("jobs", "train", {"spec": {"suspend": False}}, place)
+    eventually(lambda: told_in_all(site, place) == (0, 2), "its second start is told", SOON)
+
+
+def test_the_groups_priority_is_that_of_the_pods(site: Site, place: str) -> None:
+    if not site.profile.has_priority_classes:
+        pytest.skip("a server that does not own scheduling.k8s.io has no PriorityClass")
+    with priority_class(site, "urgent", 1000):
+        made = site.api.create("jobs", gang_job("train", pod={"priorityClassName": "urgent"}), place)
+        eventually(lambda: all_pods(site.api, place, "train", 4, is_bound), "it starts", 60)
+        (workload,), (group,) = pair_of(site.api, place, made)
+        assert workload["spec"]["podGroupTemplates"][0]["priorityClassName"] == "urgent"
+        assert (group["spec"]["priorityClassName"], group["spec"]["priority"]) == ("urgent", 1000)
+        assert {pod["spec"]["priority"] for pod in pods_of(site.api, place, "train")} == {1000}
+        assert not told(site, place, "PolicyDropped")
+
+
+def test_a_class_that_does_not_exist_yet_holds_up_the_gang_as_it_holds_up_the_pods(site: Site, place: str) -> None:
+    made = site.api.create("jobs", gang_job("train", pod={"priorityClassName": "later"}), place)
+    if not site.profile.has_priority_classes:  # nobody asks what the word means
+        eventually(lambda: all_pods(site.api, place, "train", 4, is_bound), "it starts", 60)
+        assert pair_of(site.api, place, made)[1][0]["spec"]["priorityClassName"] == "later"
+        return
+    (event, *_) = eventually(lambda: events_on(site.api, place, "train", "FailedCreate"), "the Job controller tells")
+    assert "no PriorityClass with name later was found" in event["message"]
+    assert "muster" not in event["message"], "the server itself refuses the pods"
+    with priority_class(site, "later", 7):
+        eventually(lambda: all_pods(site.api, place, "train", 4, is_bound), "it starts", 60)
+        ((_,), (group,)) = pair_of(site.api, place, made)
+        assert group["spec"]["priority"] == 7
+
+
+def told(site: Site, place: str, reason: str) -> list[dict[str, str]]:
+    return events_on(site.api, place, "train", reason)
+
+
+def told_in_all(site: Site, place: str) -> tuple[int, int]:
+    """How often that it waits, and that it has its nodes."""
+    return len(told(site, place, "GangWaiting")), len(told(site, place, "GangScheduled"))
