@@ -12,7 +12,10 @@ from tests.e2e.support.outages import assert_nothing_else_is_refused, settings
 from tests.e2e.support.pairs import assert_one_pair
 from tests.e2e.support.relay import DeadWatches, Relay, error_in_stream, failure
 from tests.e2e.support.replicas import Replicas
-from tests.e2e.support.waiting import eventually
+from tests.e2e.support.waiting import always, eventually
+
+PROBES_SECONDS = 4
+"""In which the API server is probed a few times. That asks for short streams too, and they are as dead."""
 
 
 @pytest.mark.full
@@ -30,6 +33,8 @@ def test_with_watching_dead_gangs_form_all_the_same(
             with relay.meddling(dead):
                 relay.cut_watches()
                 eventually(lambda: "jobs" in dead.refused, "the streams are dead")
+                always(lambda: replicas[0].readyz() == (200, "ready"), "a Service would send it calls", PROBES_SECONDS)
+                replicas.relay.cut_connections()  # the API server has to open new ones
                 made = api.create("jobs", gang_job("train"), namespace)
                 eventually(partial(starts, api, namespace), "the gang starts", 90)
                 assert_one_pair(api, namespace, made, 4)

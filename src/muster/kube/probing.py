@@ -1,7 +1,6 @@
 """Does this API server serve what Muster needs, and may Muster use it? Asked with a LIST: discovery is not trusted."""
 
 import asyncio
-from collections.abc import Mapping
 
 from muster.api.dialect import Dialect
 from muster.kube.client import KubeClient
@@ -26,10 +25,9 @@ async def find_problem(client: KubeClient, dialect: Dialect) -> str:
     """The first thing in the way, as one sentence for the person who runs the cluster; empty if there is none."""
     watched = (workloads(dialect), pod_groups(dialect), JOBS, *(() if dialect.native else (PODS,)))
     for resource in dict.fromkeys((*watched, PODS)):
-        if problem := await _reading_problem(client, resource, dialect, _ONE):
+        if problem := await _reading_problem(client, resource, dialect):
             return problem
-    problems = await asyncio.gather(*(_reading_problem(client, each, dialect, _BRIEF_WATCH) for each in watched))
-    return next(filter(None, problems), "")
+    return next(filter(None, await asyncio.gather(*(_watching_problem(client, each) for each in watched))), "")
 
 
 async def find_missing_right(client: KubeClient, dialect: Dialect) -> str:
@@ -47,15 +45,27 @@ async def find_missing_right(client: KubeClient, dialect: Dialect) -> str:
     return ""
 
 
-async def _reading_problem(client: KubeClient, resource: Resource, dialect: Dialect, how: Mapping[str, str]) -> str:
+async def _reading_problem(client: KubeClient, resource: Resource, dialect: Dialect) -> str:
     try:
-        await client.list(resource, params=how)
+        await client.list(resource, params=_ONE)
     except NotFound:
         return f"the API server does not serve {resource.plural} of {dialect.api_version}: {_remedy(dialect)}"
     except Forbidden as error:
         return _lacking(str(error))
     except KubeError as error:
         return str(error)
+    return ""
+
+
+async def _watching_problem(client: KubeClient, resource: Resource) -> str:
+    """Only that it is not allowed. A stream that breaks is tried again, and no reason to stop answering admission,
+    which needs none: not ready, all replicas at once would be taken out of the Service."""
+    try:
+        await client.list(resource, params=_BRIEF_WATCH)
+    except Forbidden as error:
+        return _lacking(str(error))
+    except KubeError:
+        pass
     return ""
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.dialect import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
 from muster.kube.client import Object
-from muster.kube.errors import Forbidden, KubeError, NotFound, Unreachable
+from muster.kube.errors import Forbidden, KubeError, NotFound, ServerFault, Unreachable
 from muster.kube.probing import find_missing_right, find_problem
 from muster.kube.resources import Resource
 from tests.fake_cluster import FakeClient, FakeCluster
@@ -47,6 +47,8 @@ class Server(FakeClient):
             Server("jobs", Forbidden("cannot watch jobs"), watch_only=True), "cannot watch", id="may list, not watch"
         ),
         pytest.param(Server("jobs", Unreachable("does not answer")), "does not answer", id="nobody answers"),
+        pytest.param(Server("jobs", NotFound("x"), watch_only=True), "", id="no stream is served"),
+        pytest.param(Server("podgroups", ServerFault("x"), watch_only=True), "", id="every stream breaks"),
     ],
 )
 async def test_the_first_thing_in_the_way(server: Server, says: str) -> None:
