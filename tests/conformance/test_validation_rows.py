@@ -13,8 +13,17 @@ import pytest
 
 from tests.conformance.validation import pod_group_rows, shared_rows, workload_rows
 from tests.conformance.validation.rows import UNKNOWN, Kind, Object, Row, claim, claims, condition, group, workload
-from tests.conformance.validation.sites import BUILT_IN_GROUP, NATIVE, OWN_GROUP, Site, crd_site, prepared
+from tests.conformance.validation.sites import (
+    BUILT_IN_GROUP,
+    NATIVE,
+    OWN_GROUP,
+    Site,
+    crd_site,
+    prepared,
+    somebody_elses_site,
+)
 from tests.e2e.support.api import APPLY, MERGE, STRATEGIC, ApiError
+from tests.e2e.support.clusters import EXTERNAL
 from tests.e2e.support.waiting import eventually
 
 ROWS = [*shared_rows.rows(), *pod_group_rows.rows(), *workload_rows.rows()]
@@ -27,7 +36,10 @@ REFUSALS = {400, 403, 404, 405, 415, 422}
 
 @pytest.fixture(scope="module", params=[NATIVE, BUILT_IN_GROUP, OWN_GROUP])
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
-    if request.param == NATIVE:
+    if EXTERNAL:
+        with somebody_elses_site(EXTERNAL, request.param) as there:
+            yield there
+    elif request.param == NATIVE:
         with prepared(NATIVE, request.getfixturevalue("native")) as there:
             yield there
     else:

@@ -4,7 +4,6 @@ By default the tests start the local control plane. With MUSTER_E2E_KUBECONFIG t
 Muster is installed already, and skip what needs control over the API server or over Muster's process.
 """
 
-import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.support.api import Api
-from tests.e2e.support.clusters import Cluster, start_cluster
+from tests.e2e.support.clusters import EXTERNAL, Cluster, start_cluster
 from tests.e2e.support.muster import Muster
-
-EXTERNAL = os.environ.get("MUSTER_E2E_KUBECONFIG")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

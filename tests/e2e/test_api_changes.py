@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.e2e.conftest import EXTERNAL, own_namespace
+from tests.e2e.conftest import own_namespace
 from tests.e2e.support.api import APPLY, Api, ApiError
 from tests.e2e.support.clusters import ROOT, Cluster, hack_cluster, start_cluster
 from tests.e2e.support.command import muster as command
@@ -41,8 +41,6 @@ class Scene:
 @pytest.fixture(scope="module")
 def stock() -> Iterator[Cluster]:
     """Plain Kubernetes, as it comes."""
-    if EXTERNAL:
-        pytest.skip("starts a cluster of its own")
     cluster = start_cluster("api-changes", "--profile", "stock", "--nodes", "2", "--node-cpu", "64")
     yield cluster
     cluster.down()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import EXTERNAL, own_namespace
+from tests.e2e.conftest import own_namespace
 from tests.e2e.support.api import Object
 from tests.e2e.support.clusters import Cluster, hack_cluster, start_cluster
 from tests.e2e.support.https import readyz
@@ -35,8 +35,6 @@ class Scene:
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    if EXTERNAL:
-        pytest.skip("starts a cluster of its own")
     cluster = start_cluster("control-plane", "--nodes", "2")
     log = tmp_path_factory.mktemp("control-plane") / "muster.log"
     try:

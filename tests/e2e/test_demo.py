@@ -1,7 +1,6 @@
 """`hack/demo` as a newcomer, a pipe and an impatient user meet it."""
 
 import contextlib
-import os
 import re
 import signal
 import subprocess
@@ -12,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.support.clusters import EXTERNAL
+
 REPOSITORY = Path(__file__).parents[2]
 DEMO = str(REPOSITORY / "hack" / "demo")
 CLUSTER = str(REPOSITORY / "hack" / "cluster")
 PROMISES = 10
 WARM_SECONDS = 90
 
-pytestmark = pytest.mark.skipif("MUSTER_E2E_KUBECONFIG" in os.environ, reason="the demo has a cluster of its own")
+pytestmark = pytest.mark.skipif(bool(EXTERNAL), reason="the demo has a cluster of its own")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import EXTERNAL
 from tests.e2e.support.api import Api
 from tests.e2e.support.clusters import Cluster, start_cluster
 from tests.e2e.support.command import muster as command
@@ -34,8 +33,6 @@ ON_ALL = [pytest.param(each, marks=pytest.mark.full) for each in (OWN_GROUP, NAT
 
 @contextmanager
 def begun(profile: Profile) -> Iterator[Cluster]:
-    if EXTERNAL:
-        pytest.skip("starts a cluster of its own")
     cluster = start_cluster(f"leave-{profile.cluster}", "--profile", profile.cluster, "--nodes", "4")
     try:
         cluster = replace(cluster, scheduling_group=profile.group)

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
-pytestmark = pytest.mark.e2e
+from tests.e2e.support.clusters import EXTERNAL
+
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(bool(EXTERNAL), reason="starts clusters of its own")]
 
 CLUSTER = Path(__file__).parents[2] / "hack" / "cluster"
 PROFILES = ("native", "stock", "crd")

@@ -14,7 +14,6 @@ from typing import Self
 
 import pytest
 
-from tests.e2e.conftest import EXTERNAL
 from tests.e2e.support.api import Api
 from tests.e2e.support.clusters import Cluster, bare_cluster, rights
 from tests.e2e.support.leaving import delete_all
@@ -32,8 +31,6 @@ STARTED_SECONDS = 90
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    if EXTERNAL:
-        pytest.skip("starts a cluster of its own")
     made = bare_cluster("uninstall", "--nodes", "8", "--node-cpu", "64")
     yield made
     made.down()

@@ -43,6 +43,7 @@ def test_with_watching_dead_gangs_form_all_the_same(
                 eventually(lambda: "jobs" in dead.refused, "the streams are dead")
                 eventually(lambda: "jobs" in dead.probed, "Muster has looked whether it could watch")
                 always(lambda: replicas.relay.ready() != [], "the Service leads to somebody", 1.5)
+                replicas.relay.cut_connections()  # the API server has to open new ones
                 made = api.create("jobs", gang_job("train"), namespace)
                 eventually(partial(starts, api, namespace), "the gang starts", 90)
                 assert_one_pair(api, namespace, made, 4)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import EXTERNAL, own_namespace
+from tests.e2e.conftest import own_namespace
 from tests.e2e.support.api import Api
-from tests.e2e.support.clusters import Cluster
+from tests.e2e.support.clusters import EXTERNAL, Cluster
 from tests.e2e.support.muster import Muster
 from tests.e2e.support.profiles import PROFILES, Site, begun, somebody_elses
 

@@ -8,10 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from tests.conformance.validation.rows import PRIORITIES, TEMPLATE, WORKLOAD, Kind, Object, template, workload
 from tests.e2e.conftest import own_namespace
 from tests.e2e.support.api import Api, ApiError
 from tests.e2e.support.clusters import Cluster, start_cluster
+from tests.e2e.support.profiles import somebody_elses
 
 NATIVE, BUILT_IN_GROUP, OWN_GROUP = "native", "crds in scheduling.k8s.io", "crds in scheduling.muster.dev"
 PROFILES = {BUILT_IN_GROUP: "crd", OWN_GROUP: "stock"}
@@ -80,6 +83,16 @@ def prepared(name: str, cluster: Cluster) -> Iterator[Site]:
                 cluster.api.create("priorityclasses", {"metadata": {"name": priority}, "value": value})
     for site.namespace in own_namespace(cluster.api):
         site.create("workloads", workload(template(TEMPLATE)), metadata={"name": WORKLOAD})
+        yield site
+
+
+@contextmanager
+def somebody_elses_site(kubeconfig: str, name: str) -> Iterator[Site]:
+    """A cluster on which Muster is installed: it has one of the APIs."""
+    found = somebody_elses(kubeconfig)
+    if (found.profile.native, found.profile.group) != (name == NATIVE, GROUPS[name]):
+        pytest.skip(f"that cluster has another profile: {found.profile.name}")
+    with prepared(name, found.cluster) as site:
         yield site
 
 
