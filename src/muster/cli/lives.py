@@ -7,6 +7,7 @@ from functools import partial
 
 from muster.admission.gate import PodGate
 from muster.admission.guard import ParallelismGuard
+from muster.admission.intents import IntentReview
 from muster.admission.podgroups import PodGroupReview
 from muster.admission.registrar import Registrar
 from muster.admission.registration import Registration
@@ -87,14 +88,13 @@ class Parts:
 
 def build(cluster: Cluster, dialect: Dialect) -> Parts:
     client, settings = cluster.client, cluster.settings
-    policy = Policy(settings.excluded_namespaces, settings.scheduler_names, groups_by_annotation=not dialect.native)
-    metrics, rules, cache = cluster.recorder.metrics, Rules(dialect, policy), Cache()
+    metrics, rules, cache = cluster.recorder.metrics, Rules(dialect, policy_of(settings, dialect)), Cache()
     queue = WorkQueue[JobKey](metrics.retries.labels("jobs").inc)
     observer = Observer(client, dialect, cache)
     formation = Formation(observer, Executor(observer), rules, cluster.recorder, cluster.health)
     keeper = None if dialect.native else Keeper(observer, WorkQueue(metrics.retries.labels("podgroups").inc))
     completing = None if dialect.native else PodGroupReview(Completion(observer), dialect)
-    desk = Desk(dialect, PodGate(formation), ParallelismGuard(observer, rules), completing)
+    desk = Desk(dialect, PodGate(formation), ParallelismGuard(observer, rules), completing, IntentReview(cache, rules))
     _measure(metrics, cache, queue, keeper)
     return Parts(
         desk=desk,
@@ -104,6 +104,17 @@ def build(cluster: Cluster, dialect: Dialect) -> Parts:
         reconciler=Reconciler(cache, queue, formation, rules),
         resync=Resync(observer, queue, rules, settings.resync_seconds, keeper.queue.add if keeper else None, metrics),
         keeper=keeper,
+    )
+
+
+def policy_of(settings: Settings, dialect: Dialect) -> Policy:
+    return Policy(
+        settings.excluded_namespaces,
+        settings.scheduler_names,
+        groups_by_annotation=not dialect.native,
+        opt_in=settings.default_policy == "opt-in",
+        basic_for_others=settings.basic_for_others,
+        all_jobs=settings.scope == "all-jobs",
     )
 
 

@@ -5,7 +5,8 @@ import logging
 from dataclasses import dataclass
 
 from muster.api.keys import JobKey
-from muster.core.decide import Decision, Rules, decide
+from muster.core.complaints import complaints
+from muster.core.decide import Decision, Observed, Rules, anchor_of, decide
 from muster.kube.errors import KubeError, RetryLater, Terminating
 from muster.runtime.cache import Cache
 from muster.runtime.formation import Formation, Unsettled
@@ -30,10 +31,17 @@ class Reconciler:
         """Bring one Job's objects to what its spec asks for. What the cache calls settled costs no request."""
         seen = self.cache.observe(key)
         decision = decide(seen, self.rules)
+        self._complain(seen)
         if seen.job is not None and (decision.reason.event or not decision.settled):
             self.formation.forget(seen.job.uid)  # something is missing or in the way, whatever the last pod was told
             return await self.formation.ensure(seen.job.ref)
         return decision
+
+    def _complain(self, seen: Observed) -> None:
+        """What a user asked for in vain is told, once; it changes nothing for the Job."""
+        if seen.job is not None:
+            for complaint in complaints(seen.job, anchor_of(seen), self.rules.policy):
+                self.formation.recorder.warn(seen.job, complaint.event, complaint.sentence)
 
     async def _work(self) -> None:
         while True:
