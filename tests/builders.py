@@ -8,7 +8,7 @@ from typing import Any, Self
 import orjson
 
 from muster.api.dialect import NATIVE
-from muster.api.job import JobView
+from muster.api.job import SCHEDULING_ANNOTATION, JobView
 from muster.api.keys import JobKey, JobRef, Uid
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
 from muster.api.pod import (
@@ -110,6 +110,10 @@ class JobBuilder(Builder):
             if value is not None:
                 self.spec[field] = value
         return self
+
+    def asking(self, intent: str) -> Self:
+        """What the user wants, in the annotation."""
+        return self.annotated(**{SCHEDULING_ANNOTATION: intent})
 
     def suspended(self) -> Self:
         return self.having(suspend=True)

@@ -125,8 +125,7 @@ def registered(api: Api) -> dict[str, str]:
 
 
 def webhook(api: Api, kind: str) -> Object:
-    (found,) = api.get(kind, NAME)["webhooks"]
-    hook: Object = found
+    hook: Object = api.get(kind, NAME)["webhooks"][0]
     return hook
 
 

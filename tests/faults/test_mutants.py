@@ -36,8 +36,8 @@ def names_prove_ownership(patch: Patch) -> None:
 def pod_group_before_workload(patch: Patch) -> None:
     original = decide._begin
 
-    def begin(job: JobView, seen: Observed) -> Decision:
-        decision = original(job, seen)
+    def begin(job: JobView, seen: Observed, rules: decide.Rules) -> Decision:
+        decision = original(job, seen, rules)
         if not isinstance(decision.action, decide.CreateWorkload):
             return decision
         group = desired_pod_group(job, decision.action.workload, decision.group, NATIVE)

@@ -4,6 +4,8 @@ apiVersion: muster.dev/v1alpha1
 kind: MusterConfiguration
 apiGroup: {{ .Values.apiGroup }}
 defaultPolicy: {{ .Values.defaultPolicy }}
+basicForOthers: {{ .Values.basicForOthers }}
+scope: {{ .Values.scope }}
 excludedNamespaces: {{ toJson .Values.excludedNamespaces }}
 schedulerNames: {{ toJson .Values.schedulerNames }}
 workers: {{ int .Values.workers }}
@@ -31,10 +33,12 @@ certificates:
   leafDays: {{ int .Values.certificates.leafDays }}
 {{- end }}
 webhooks:
-{{- range $name := list "podGate" "parallelismGuard" "podGroups" }}
+{{- range $name := list "podGate" "parallelismGuard" "podGroups" "intents" }}
 {{- $webhook := index $.Values.webhooks $name }}
   {{ $name }}:
+{{- if $webhook.failurePolicy }}
     failurePolicy: {{ $webhook.failurePolicy }}
+{{- end }}
     timeoutSeconds: {{ int $webhook.timeoutSeconds }}
     namespaceSelector: {{ toJson ($webhook.namespaceSelector | default $.Values.namespaceSelector) }}
     objectSelector: {{ toJson $webhook.objectSelector }}

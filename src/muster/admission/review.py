@@ -41,6 +41,8 @@ class Review:
 
 def answer(review: Review, verdict: Verdict, patch: list[dict[str, Any]] | None = None, code: int = REFUSED) -> bytes:
     response: dict[str, Any] = {"uid": review.uid, "allowed": verdict.allowed}
+    if verdict.warnings:
+        response["warnings"] = list(verdict.warnings)
     if not verdict.allowed:
         response["status"] = {"code": code, "message": verdict.message}
     elif patch:

@@ -13,6 +13,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from muster.admission.gate import PodGate
 from muster.admission.guard import ParallelismGuard
+from muster.admission.intents import IntentReview
 from muster.admission.podgroups import PodGroupReview
 from muster.admission.review import REFUSED, REFUSED_FOR_NOW, Review, answer
 from muster.api.dialect import Dialect
@@ -26,6 +27,7 @@ logger = logging.getLogger(__name__)
 GATE_PATH = "/pod-gate"
 GUARD_PATH = "/parallelism-guard"
 POD_GROUPS_PATH = "/pod-groups"
+INTENTS_PATH = "/intents"
 MAX_BODY_BYTES = 8 * 1024 * 1024
 DEFAULT_TIMEOUT_SECONDS = 10.0
 """What the API server waits where a configuration names no timeout."""
@@ -45,6 +47,7 @@ class Desk:
     guard: ParallelismGuard
     pod_groups: PodGroupReview | None
     """Only where the PodGroups are Muster's own CRD: the built-in ones are checked by the server."""
+    intents: IntentReview | None = None
 
 
 @dataclass(slots=True)
@@ -59,6 +62,7 @@ class AdmissionServer:
         app.router.add_post(GATE_PATH, self._gate)
         app.router.add_post(GUARD_PATH, self._guard)
         app.router.add_post(POD_GROUPS_PATH, self._pod_groups)
+        app.router.add_post(INTENTS_PATH, self._intents)
         self._add_health(app)
         return app
 
@@ -92,6 +96,12 @@ class AdmissionServer:
 
         return await self._respond(request, "CREATE", judge, REFUSED)
 
+    async def _intents(self, request: web.Request) -> web.Response:
+        async def judge(desk: Desk, review: Review, _seconds: float) -> Judgement:
+            return desk.intents.review(review) if desk.intents else ALLOWED, None
+
+        return await self._respond(request, "CREATE UPDATE", judge, REFUSED, without_a_desk=ALLOWED)
+
     async def _metrics(self, _: web.Request) -> web.Response:
         return web.Response(body=self.metrics.page(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
@@ -103,7 +113,14 @@ class AdmissionServer:
     async def _ready(self, _: web.Request) -> web.Response:
         return web.Response(text=f"{self.health.sentence}\n", status=200 if self.health.ready else 503)
 
-    async def _respond(self, request: web.Request, operation: str, judge: "Judge", refusal_code: int) -> web.Response:
+    async def _respond(
+        self,
+        request: web.Request,
+        operations: str,
+        judge: "Judge",
+        refusal_code: int,
+        without_a_desk: Verdict | None = None,
+    ) -> web.Response:
         try:
             review = Review.parse(orjson.loads(await request.read()))
         except (orjson.JSONDecodeError, Unreadable) as error:
@@ -112,8 +129,8 @@ class AdmissionServer:
         verdict, patch = ALLOWED, None
         try:
             if self.desk is None:
-                verdict = Verdict(allowed=False, message=f"muster: {self.health.sentence}")
-            elif review.operation == operation:
+                verdict = without_a_desk or Verdict(allowed=False, message=f"muster: {self.health.sentence}")
+            elif review.operation in operations.split():
                 verdict, patch = await judge(self.desk, review, time_to_answer(request.query.get("timeout", "")))
         except Unreadable as error:
             logger.warning("an object that cannot be read passes untouched: %s", error)

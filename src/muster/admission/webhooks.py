@@ -4,11 +4,12 @@ import base64
 from collections.abc import Callable
 from typing import Any
 
-from muster.admission.server import GATE_PATH, GUARD_PATH, POD_GROUPS_PATH
+from muster.admission.server import GATE_PATH, GUARD_PATH, INTENTS_PATH, POD_GROUPS_PATH
 from muster.api.dialect import Dialect
+from muster.api.job import SCHEDULING_ANNOTATION
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
-from muster.api.pod import COMPLETION_INDEX_LABEL, POD_GROUP_ANNOTATION
-from muster.config.types import Selector, Service, Settings, Webhook
+from muster.api.pod import COMPLETION_INDEX_LABEL, CONTROLLER_UID_LABEL, POD_GROUP_ANNOTATION
+from muster.config.types import AdvisoryWebhook, Selector, Service, Settings, Webhook
 from muster.kube.client import Object
 
 NAME = "muster"
@@ -20,6 +21,16 @@ _OLD_PARALLELISM = "(has(oldObject.spec.parallelism) ? oldObject.spec.parallelis
 _NEW_PARALLELISM = "(has(object.spec.parallelism) ? object.spec.parallelism : 1)"
 _INDEXED = "(has(object.spec.completionMode) && object.spec.completionMode == 'Indexed')"
 _ANNOTATED = f"has(object.metadata.annotations) && '{POD_GROUP_ANNOTATION}' in object.metadata.annotations"
+_INTENT_NOW = f"has(object.metadata.annotations) && '{SCHEDULING_ANNOTATION}' in object.metadata.annotations"
+_INTENT_BEFORE = (
+    "oldObject != null && has(oldObject.metadata.annotations) && "
+    f"'{SCHEDULING_ANNOTATION}' in oldObject.metadata.annotations"
+)
+_INDEXED_PODS = {"key": COMPLETION_INDEX_LABEL, "operator": "Exists"}
+_OTHER_JOB_PODS = (
+    {"key": CONTROLLER_UID_LABEL, "operator": "Exists"},
+    {"key": COMPLETION_INDEX_LABEL, "operator": "DoesNotExist"},
+)
 _TEMPLATE_ANNOTATED = (
     "has(object.spec.template.metadata) && has(object.spec.template.metadata.annotations) && "
     f"'{POD_GROUP_ANNOTATION}' in object.spec.template.metadata.annotations"
@@ -43,23 +54,25 @@ def at_service(service: Service, authority: bytes) -> Reach:
 
 
 def mutating_configuration(name: str, reach: Reach, settings: Settings, dialect: Dialect) -> Object:
-    webhooks = [_gate_webhook(reach, settings, dialect)]
+    webhooks = [_gate_webhook("pod-gate.muster.dev", reach, settings, dialect, _INDEXED_PODS)]
+    if settings.scope == "all-jobs":
+        webhooks.append(_gate_webhook("job-pod-gate.muster.dev", reach, settings, dialect, *_OTHER_JOB_PODS))
     if not dialect.native:
         webhooks.append(_pod_groups_webhook(reach, settings, dialect))
     return _configuration("MutatingWebhookConfiguration", name, *webhooks)
 
 
 def validating_configuration(name: str, reach: Reach, settings: Settings) -> Object:
-    return _configuration("ValidatingWebhookConfiguration", name, _guard_webhook(reach, settings))
+    webhooks = (_guard_webhook(reach, settings), _intents_webhook(reach, settings))
+    return _configuration("ValidatingWebhookConfiguration", name, *webhooks)
 
 
-def _gate_webhook(reach: Reach, settings: Settings, dialect: Dialect) -> Object:
-    """Asked for pods of Indexed Jobs only: a pod does not show more of its Job than that."""
+def _gate_webhook(name: str, reach: Reach, settings: Settings, dialect: Dialect, *pods: Object) -> Object:
+    """A pod shows no more of its Job than these labels."""
     by_field, by_annotation = "!has(object.spec.schedulingGroup)", f"!({_ANNOTATED})"
-    of_indexed_jobs = {"key": COMPLETION_INDEX_LABEL, "operator": "Exists"}
     return {
-        **_chosen(settings.webhooks.pod_gate, settings, of_indexed_jobs),
-        "name": "pod-gate.muster.dev",
+        **_chosen(settings.webhooks.pod_gate, settings, *pods),
+        "name": name,
         "clientConfig": reach(GATE_PATH),
         "rules": [_rule("", "v1", "pods", "CREATE")],
         "matchConditions": [{"name": "has-no-group-yet", "expression": by_field if dialect.native else by_annotation}],
@@ -82,20 +95,32 @@ def _pod_groups_webhook(reach: Reach, settings: Settings, dialect: Dialect) -> O
 
 def _guard_webhook(reach: Reach, settings: Settings) -> Object:
     """Asked only when parallelism changes, on Jobs that can be a gang."""
+    conditions = [{"name": "parallelism-changes", "expression": f"{_OLD_PARALLELISM} != {_NEW_PARALLELISM}"}]
+    if settings.scope == "indexed-jobs":
+        conditions.append({"name": "can-be-a-gang", "expression": f"{_INDEXED} || {_GROUP_PRESET}"})
     return {
         **_chosen(settings.webhooks.parallelism_guard, settings),
         "name": "parallelism-guard.muster.dev",
         "clientConfig": reach(GUARD_PATH),
         "rules": [_rule("batch", "v1", "jobs", "UPDATE")],
-        "matchConditions": [
-            {"name": "parallelism-changes", "expression": f"{_OLD_PARALLELISM} != {_NEW_PARALLELISM}"},
-            {"name": "can-be-a-gang", "expression": f"{_INDEXED} || {_GROUP_PRESET}"},
-        ],
+        "matchConditions": conditions,
         "sideEffects": "None",
     }
 
 
-def _chosen(webhook: Webhook, settings: Settings, *ours: Object) -> Object:
+def _intents_webhook(reach: Reach, settings: Settings) -> Object:
+    """Warns about what a Job asks for. It refuses nothing, and a Job does not wait for it when Muster is away."""
+    return {
+        **_chosen(settings.webhooks.intents, settings),
+        "name": "intents.muster.dev",
+        "clientConfig": reach(INTENTS_PATH),
+        "rules": [_rule("batch", "v1", "jobs", "CREATE", "UPDATE")],
+        "matchConditions": [{"name": "asks", "expression": f"({_INTENT_NOW}) || ({_INTENT_BEFORE})"}],
+        "sideEffects": "None",
+    }
+
+
+def _chosen(webhook: Webhook | AdvisoryWebhook, settings: Settings, *ours: Object) -> Object:
     """What the operator may choose. A selector of theirs narrows ours, and never widens it."""
     excluded = {
         "key": "kubernetes.io/metadata.name",
@@ -118,12 +143,12 @@ def _narrowed(selector: Selector, *ours: Object) -> Object:
     return {**labels, **({"matchExpressions": [*ours, *theirs]} if ours or theirs else {})}
 
 
-def _rule(group: str, version: str, resource: str, operation: str) -> dict[str, Any]:
+def _rule(group: str, version: str, resource: str, *operations: str) -> dict[str, Any]:
     return {
         "apiGroups": [group],
         "apiVersions": [version],
         "resources": [resource],
-        "operations": [operation],
+        "operations": list(operations),
         "scope": "Namespaced",
     }
 

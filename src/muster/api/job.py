@@ -10,6 +10,14 @@ from muster.api.wire import Raw, as_object, flag, integer, mapping, mappings, te
 
 JOB_CONTROLLER = "kubernetes.io/job-controller"
 DEFAULT_SCHEDULER = "default-scheduler"
+SCHEDULING_ANNOTATION = "muster.dev/scheduling"
+"""What the user wants for the Job's pods, as text."""
+GROUP_TEMPLATE_ANNOTATION = "scheduling.k8s.io/group-template-name"
+"""By it a controller tells a Job of its own which template of the controller's Workload the pods belong to."""
+PARENT_GROUP_ANNOTATION = "scheduling.k8s.io/parent-composite-podgroup"
+"""Likewise, which group of groups."""
+MAX_INTENT = 8_192
+"""Characters of intent that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +48,17 @@ class JobView:
     active: int = field(default=0, compare=False)
     ready: int = field(default=0, compare=False)
     succeeded: int = field(default=0, compare=False)
+    intent: str | None = None
+    """What the user asks for, unread. One character more than the bound is kept, to tell that it is too long."""
+    group_template: str = ""
+    parent_group: str = ""
 
     @classmethod
     def parse(cls, raw: object) -> Self:
         job = as_object(raw, "Job")
         metadata, spec, status = mapping(job, "metadata"), mapping(job, "spec"), mapping(job, "status")
         template = mapping(spec, "template")
-        pod = mapping(template, "spec")
+        pod, annotations = mapping(template, "spec"), mapping(metadata, "annotations")
         return cls(
             key=JobKey(text(metadata, "namespace"), text(metadata, "name")),
             uid=Uid(text(metadata, "uid")),
@@ -69,6 +81,9 @@ class JobView:
             active=integer(status, "active") or 0,
             ready=integer(status, "ready") or 0,
             succeeded=integer(status, "succeeded") or 0,
+            intent=_intent(annotations),
+            group_template=text(annotations, GROUP_TEMPLATE_ANNOTATION),
+            parent_group=text(annotations, PARENT_GROUP_ANNOTATION),
         )
 
     @property
@@ -85,6 +100,12 @@ def _scheduling_group(pod_spec: Raw) -> str | None:
 def _annotated_group(template: Raw) -> str | None:
     annotations = mapping(mapping(template, "metadata"), "annotations")
     return text(annotations, POD_GROUP_ANNOTATION) if annotations.get(POD_GROUP_ANNOTATION) is not None else None
+
+
+def _intent(annotations: Raw) -> str | None:
+    if annotations.get(SCHEDULING_ANNOTATION) is None:
+        return None
+    return text(annotations, SCHEDULING_ANNOTATION)[: MAX_INTENT + 1]
 
 
 def _is_final(condition: Raw) -> bool:

@@ -7,6 +7,7 @@ from functools import partial
 
 from muster.admission.gate import PodGate
 from muster.admission.guard import ParallelismGuard
+from muster.admission.intents import IntentReview
 from muster.admission.podgroups import PodGroupReview
 from muster.admission.registrar import Registrar
 from muster.admission.registration import Registration
@@ -89,8 +90,7 @@ class Parts:
 
 def build(cluster: Cluster, dialect: Dialect) -> Parts:
     client, settings = cluster.client, cluster.settings
-    policy = Policy(settings.excluded_namespaces, settings.scheduler_names, groups_by_annotation=not dialect.native)
-    metrics, rules, cache = cluster.recorder.metrics, Rules(dialect, policy), Cache()
+    metrics, rules, cache = cluster.recorder.metrics, Rules(dialect, policy_of(settings, dialect)), Cache()
     queue = WorkQueue[JobKey](metrics.retries.labels("jobs").inc)
     observer = Observer(client, dialect, cache)
     formation = Formation(
@@ -98,11 +98,11 @@ def build(cluster: Cluster, dialect: Dialect) -> Parts:
     )
     keeper = None if dialect.native else Keeper(observer, WorkQueue(metrics.retries.labels("podgroups").inc))
     completing = None if dialect.native else PodGroupReview(Completion(observer), dialect)
-    desk = Desk(dialect, PodGate(formation), ParallelismGuard(observer, rules), completing)
     only_own = settings.webhooks.pod_gate.is_selective
     look = remembered(keeper.members) if keeper else listed(observer)
     telling = WorkQueue[JobKey](metrics.retries.labels("events").inc)
     teller = Teller(cache, rules, cluster.recorder, look, telling, only_own)
+    desk = Desk(dialect, PodGate(formation), ParallelismGuard(observer, rules), completing, IntentReview(cache, rules))
     _measure(metrics, cache, queue, keeper)
     return Parts(
         desk=desk,
@@ -120,6 +120,17 @@ def _tell_of(keeper: Keeper | None, teller: Teller, pod_group: Place) -> None:
     if keeper is not None:
         keeper.queue.add(pod_group)
     teller.pod_group_changed(pod_group)
+
+
+def policy_of(settings: Settings, dialect: Dialect) -> Policy:
+    return Policy(
+        settings.excluded_namespaces,
+        settings.scheduler_names,
+        groups_by_annotation=not dialect.native,
+        opt_in=settings.default_policy == "opt-in",
+        basic_for_others=settings.basic_for_others,
+        all_jobs=settings.scope == "all-jobs",
+    )
 
 
 def _measure(metrics: Metrics, cache: Cache, queue: WorkQueue[JobKey], keeper: Keeper | None) -> None:

@@ -71,6 +71,19 @@ class Webhook(_Part):
         return self.namespace_selector != Selector() or self.object_selector != Selector()
 
 
+class AdvisoryWebhook(_Part):
+    timeout_seconds: Annotated[int, Field(ge=1, le=30)] = 2
+    """How long the person who sends the object waits at most. It passes in any case."""
+    namespace_selector: Selector = Selector()
+    """Asked only in namespaces that match, on top of Muster's own exclusions."""
+    object_selector: Selector = Selector()
+    """Asked only for objects that match."""
+
+    @property
+    def failure_policy(self) -> FailurePolicy:
+        return "Ignore"
+
+
 class Webhooks(_Part):
     pod_gate: Webhook = Webhook()
     """Pods of Indexed Jobs, when they are created: they join their gang."""
@@ -78,6 +91,8 @@ class Webhooks(_Part):
     """Changes of a Job's parallelism: refused where they would break a gang."""
     pod_groups: Webhook = Webhook()
     """PodGroups, where they are Muster's own CRDs: checked and completed as the API server does with its own."""
+    intents: AdvisoryWebhook = AdvisoryWebhook()
+    """Jobs with the annotation muster.dev/scheduling: what is wrong with it is shown as a warning, never refused."""
 
 
 class Serving(_Part):
@@ -160,8 +175,12 @@ class Settings(_Part):
     """What this file is."""
     api_group: Literal["auto", "scheduling.k8s.io", "scheduling.muster.dev"] = "auto"
     """Where Workloads and PodGroups live. `auto` takes the built-in API, else Muster's CRDs."""
-    default_policy: Literal["gang-when-qualified"] = "gang-when-qualified"
-    """Every Job that qualifies becomes a gang."""
+    default_policy: Literal["gang-when-qualified", "opt-in"] = "gang-when-qualified"
+    """Which Jobs become a gang that do not say what they want: all that qualify, or none."""
+    basic_for_others: bool = False
+    """Every Job that is no gang gets a Workload and a Basic PodGroup. It takes `scope: all-jobs`."""
+    scope: Literal["indexed-jobs", "all-jobs"] = "indexed-jobs"
+    """Whose pods ask Muster when they are created. Jobs outside of it cannot have a group."""
     excluded_namespaces: frozenset[Name] = NEVER | {OWN_NAMESPACE}
     """Jobs in these are never looked at, and their pods never wait for Muster.
 
@@ -189,3 +208,9 @@ class Settings(_Part):
     """Which replica does the eager work."""
     logging: Logging = Logging()
     """What is written to stderr."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.basic_for_others and self.scope != "all-jobs":
+            raise ValueError("basicForOthers takes `scope: all-jobs`: otherwise pods of other Jobs do not ask Muster")
+        return self

@@ -8,6 +8,7 @@ from muster.core.decide import Decision, Membership, Observed, Rules, decide
 from muster.core.eligibility import left_alone, preset_group
 from muster.core.ownership import controls, workloads_of
 from muster.core.reasons import Reason
+from muster.core.wish import wanted_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,8 @@ class Verdict:
     join: str = ""
     """The PodGroup that the pod is made a member of; empty: untouched."""
     message: str = ""
+    warnings: tuple[str, ...] = ()
+    """Shown to whoever sent the object; they change nothing."""
 
 
 ALLOWED = Verdict(allowed=True)
@@ -68,6 +71,8 @@ def _may_be_forming(old: JobView, new: JobView, seen: Observed, rules: Rules) ->
     if left_alone(old, rules.policy) is not None and left_alone(new, rules.policy) is not None:
         return False
     qualifying = old if left_alone(old, rules.policy) is None else new
+    if wanted_size(qualifying, rules.policy) is None:
+        return False  # a Basic group has no size
     decision = decide(Observed(qualifying, seen.workloads, seen.pod_groups, seen.pods, rejected=seen.rejected), rules)
     if decision.membership is Membership.PLAIN:
         return False
@@ -81,7 +86,7 @@ def _locked(job: JobView, group: PodGroup) -> Verdict:
         allowed=False,
         message=(
             f"muster: cannot change parallelism of Job {job.key.name!r}: its gang-scheduled PodGroup "
-            f"{group.metadata.name!r} holds exactly {gang.min_count if gang else 0} pods together. "
+            f"{group.metadata.name!r} holds {gang.min_count if gang else 0} pods together. "
             "Delete the Job and create it with the new parallelism"
         ),
     )

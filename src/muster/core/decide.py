@@ -11,11 +11,12 @@ from muster.api.dialect import Dialect
 from muster.api.job import JobView
 from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
-from muster.core.desired import desired_pod_group, desired_workload
+from muster.core.desired import desired_pod_group, desired_workload, workload_behind
 from muster.core.eligibility import Policy, left_alone
 from muster.core.naming import pod_group_name, workload_name
 from muster.core.ownership import controls, is_ours, pod_groups_of, workloads_of
 from muster.core.reasons import Reason
+from muster.core.wish import wish_of
 
 TRIED_NAMES = 16
 """How far down the series of names an object is still recognised as ours."""
@@ -119,7 +120,7 @@ def decide(seen: Observed, rules: Rules) -> Decision:
     if seen.pods is not None and seen.pods.live:
         return _follow(seen.pods.group, job, seen, rules)
     if not job.finished and (anchor := anchor_of(seen)) is not None:
-        return _keep(anchor, job, seen)
+        return _keep(anchor, job, seen, rules)
     if (why := left_alone(job, rules.policy)) is not None:
         return _plain(why)
     return _form(job, seen, rules)
@@ -136,7 +137,7 @@ def anchor_of(seen: Observed) -> PodGroup | None:
     return min(made, key=lambda g: (g.metadata.deletion_timestamp is not None, g.metadata.name), default=None)
 
 
-def _keep(anchor: PodGroup, job: JobView, seen: Observed) -> Decision:
+def _keep(anchor: PodGroup, job: JobView, seen: Observed, rules: Rules) -> Decision:
     """The gang was formed. What is missing of its Workload is made again, since the scheduler asks for it."""
     name = anchor.metadata.name
     if anchor.metadata.deletion_timestamp is not None:
@@ -147,7 +148,9 @@ def _keep(anchor: PodGroup, job: JobView, seen: Observed) -> Decision:
         return _join(name, Reason.GANG_FORMED)
     if job.suspended:
         return _hold(Reason.SUSPENDED)
-    return _create_workload(desired_workload(job, anchor.workload_name), name)
+    if left_alone(job, rules.policy) is not None:  # by now: it was not when the gang was formed
+        return _create_workload(workload_behind(job, anchor), name)
+    return _create_workload(desired_workload(job, anchor.workload_name, rules.policy), name)
 
 
 def _follow(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
@@ -157,7 +160,7 @@ def _follow(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
         aside = _stand_aside(job, seen, rules) if why is None else None
         if aside is not None:  # still the cause: its plain pods are what came of it
             return replace(aside, sticky=True)
-        return Decision(why or Reason.PLAIN_PODS, Membership.PLAIN, sticky=True)
+        return Decision(why or _told(Reason.PLAIN_PODS, job, rules), Membership.PLAIN, sticky=True)
     exists = any(found.metadata.name == group for found in seen.pod_groups)
     if exists or seen.rejected or why is not None:
         return _stay(group)  # it is there, or it is not ours to make again, or it cannot be made
@@ -167,7 +170,7 @@ def _follow(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
 def _make_again(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
     """The living pods' group was deleted under them. Make it again under its name, if it was one of ours."""
     workloads = workloads_of(job, seen.workloads)
-    candidates = workloads or [desired_workload(job, _free_workload_name(job, seen))]
+    candidates = workloads or [desired_workload(job, _free_workload_name(job, seen), rules.policy)]
     workload = next((each for each in candidates if _is_our_name(group, each)), None)
     if workload is None:
         return Decision(Reason.GROUP_LOST, Membership.JOIN, group, detail=group, sticky=True)
@@ -184,7 +187,7 @@ def _form(job: JobView, seen: Observed, rules: Rules) -> Decision:
         return aside
     workloads = workloads_of(job, seen.workloads)
     if not workloads:
-        return _begin(job, seen)
+        return _begin(job, seen, rules)
     (workload,) = workloads
     groups = pod_groups_of(job, workload, seen.pod_groups)
     if not groups:
@@ -214,12 +217,12 @@ def _unusable(job: JobView, seen: Observed) -> Decision | None:
     return _plain(Reason.AMBIGUOUS_POD_GROUPS, _names(groups)) if len(groups) > 1 else None
 
 
-def _begin(job: JobView, seen: Observed) -> Decision:
+def _begin(job: JobView, seen: Observed, rules: Rules) -> Decision:
     if job.counted_pods or (seen.pods is not None and seen.pods.exist):
-        return _plain(Reason.HAD_PODS_BEFORE)
+        return _plain(_told(Reason.HAD_PODS_BEFORE, job, rules))
     if job.suspended:
         return _hold(Reason.SUSPENDED)
-    planned = desired_workload(job, _free_workload_name(job, seen))
+    planned = desired_workload(job, _free_workload_name(job, seen), rules.policy)
     return _create_workload(planned, _free_pod_group_name(planned, seen))
 
 
@@ -257,6 +260,11 @@ def _is_our_name(group: str, workload: Workload) -> bool:
         return False
     template = workload.spec.pod_group_templates[0].name
     return any(group == pod_group_name(workload.metadata.name, template, nth) for nth in range(TRIED_NAMES))
+
+
+def _told(reason: Reason, job: JobView, rules: Rules) -> Reason:
+    """Nobody waits for a group that only the operator wanted: if it is too late for that, it is not told."""
+    return Reason.STARTED_BEFORE if wish_of(job, rules.policy).quiet else reason
 
 
 def _names(things: list[Workload] | list[PodGroup]) -> str:

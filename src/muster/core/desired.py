@@ -1,31 +1,39 @@
-"""The Workload and the PodGroup that a gang Job should have."""
+"""The Workload and the PodGroup that a Job should have."""
+
+from dataclasses import replace
 
 from muster.api.dialect import Dialect
 from muster.api.job import JobView
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL, ObjectMeta, OwnerReference
 from muster.api.podgroup import PodGroup, PodGroupSpec, PodGroupTemplateRef, WorkloadTemplateRef
-from muster.api.scheduling import GangPolicy, SchedulingPolicy, SchedulingSpec
+from muster.api.scheduling import SchedulingSpec
 from muster.api.workload import ControllerRef, PodGroupTemplate, Workload, WorkloadSpec
 from muster.core.naming import template_name
 from muster.core.ownership import controls
+from muster.core.policy import Policy
+from muster.core.wish import ALLOWED, wish_of
+from muster.workloadbuilder import V1ALPHA2, WorkloadBuilder
 
 _LABELS = {MANAGED_BY_LABEL: MANAGED_BY}
+_DEFAULTS = Policy()
 
 
-def desired_workload(job: JobView, name: str) -> Workload:
-    if job.parallelism is None:
-        raise ValueError("only a Job with parallelism becomes a gang")
-    template = PodGroupTemplate(
-        name=template_name(job.key.name),
-        scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=job.parallelism)),
-        priority_class_name=job.priority_class_name or None,
-    )
+def desired_workload(job: JobView, name: str, policy: Policy = _DEFAULTS) -> Workload:
+    item = wish_of(job, policy).item
+    if item is None:
+        raise ValueError("a Job that is no gang by its parallelism, and asks for nothing, gets no Workload")
+    options = replace(ALLOWED, name=name, namespace=job.key.namespace, owner=controlled_by(job), labels=dict(_LABELS))
+    return WorkloadBuilder(item, options, V1ALPHA2).build_workload()
+
+
+def workload_behind(job: JobView, group: PodGroup) -> Workload:
+    """The Workload that a PodGroup of the Job was made from, as far as the PodGroup shows it."""
+    shared = {field: getattr(group.spec, field) for field in SchedulingSpec.model_fields}
+    template = PodGroupTemplate(name=template_name(job.key.name), **shared)
+    controller = ControllerRef(api_group="batch", kind="Job", name=job.key.name)
     return Workload(
-        metadata=_metadata(job, name, controlled_by(job)),
-        spec=WorkloadSpec(
-            controller_ref=ControllerRef(api_group="batch", kind="Job", name=job.key.name),
-            pod_group_templates=(template,),
-        ),
+        metadata=_metadata(job, group.workload_name, controlled_by(job)),
+        spec=WorkloadSpec(controller_ref=controller, pod_group_templates=(template,)),
     )
 
 

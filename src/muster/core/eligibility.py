@@ -1,25 +1,17 @@
-"""Is this Job Muster's to form into a gang, and if not, why not (KEP-5547)."""
+"""Is this Job Muster's to give a group to, and if not, why not (KEP-5547)."""
 
-from dataclasses import dataclass
-
-from muster.api.job import DEFAULT_SCHEDULER, JOB_CONTROLLER, JobView
+from muster.api.job import JOB_CONTROLLER, JobView
+from muster.core.policy import Policy
 from muster.core.reasons import Reason
+from muster.core.wish import Wish, wish_of
 
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What the operator of the cluster decided, as far as it changes decisions."""
-
-    excluded_namespaces: frozenset[str] = frozenset({"kube-system", "muster-system"})
-    scheduler_names: frozenset[str] = frozenset({DEFAULT_SCHEDULER})
-    """Schedulers that hold a gang together."""
-    groups_by_annotation: bool = False
-    """Pods name their group in an annotation: so may a template that has one already."""
+__all__ = ["Policy", "left_alone", "preset_group"]
 
 
 def left_alone(job: JobView, policy: Policy) -> Reason | None:
-    """The first reason why the Job's pods stay plain; None if the Job becomes a gang."""
-    return _not_ours(job, policy) or _not_a_gang(job) or _not_schedulable_as_gang(job, policy)
+    """The first reason why the Job's pods stay plain; None if they get a group."""
+    wish = wish_of(job, policy)
+    return _not_ours(job, policy, wish) or wish.why or _not_schedulable_as_gang(job, policy, wish)
 
 
 def preset_group(job: JobView, policy: Policy) -> str | None:
@@ -29,33 +21,30 @@ def preset_group(job: JobView, policy: Policy) -> str | None:
     return job.scheduling_group
 
 
-def _not_ours(job: JobView, policy: Policy) -> Reason | None:
+def _not_ours(job: JobView, policy: Policy, wish: Wish) -> Reason | None:
     if job.key.namespace in policy.excluded_namespaces:
         return Reason.NAMESPACE_EXCLUDED
     if preset_group(job, policy) is not None:
         return Reason.GROUP_PRESET
     if job.managed_by not in {"", JOB_CONTROLLER}:
         return Reason.MANAGED_ELSEWHERE
-    if job.controller is not None and not (job.controller.kind == "CronJob" and job.controller.group == "batch"):
+    if _owned(job) and not wish.asked:
         return Reason.OWNED_BY_CONTROLLER
     if job.finished:
         return Reason.JOB_FINISHED
     return None
 
 
-def _not_a_gang(job: JobView) -> Reason | None:
-    if not job.indexed:
-        return Reason.NOT_INDEXED
-    if job.parallelism is None or job.parallelism <= 1:
-        return Reason.NOT_PARALLEL
-    if job.completions != job.parallelism:
-        return Reason.COMPLETIONS_DIFFER
-    return None
+def _owned(job: JobView) -> bool:
+    """By a controller that groups the Job's pods itself, if anybody does."""
+    owner = job.controller
+    return owner is not None and not (owner.kind == "CronJob" and owner.group == "batch")
 
 
-def _not_schedulable_as_gang(job: JobView, policy: Policy) -> Reason | None:
+def _not_schedulable_as_gang(job: JobView, policy: Policy, wish: Wish) -> Reason | None:
+    why = None
     if job.node_name:
-        return Reason.NODE_NAME_PRESET
-    if job.scheduler_name not in policy.scheduler_names:
-        return Reason.OTHER_SCHEDULER
-    return None
+        why = Reason.NODE_NAME_PRESET
+    elif job.scheduler_name not in policy.scheduler_names:
+        why = Reason.OTHER_SCHEDULER
+    return Reason.NOT_SCHEDULED_HERE if why and wish.quiet else why

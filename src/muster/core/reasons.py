@@ -24,6 +24,14 @@ class EventReason(StrEnum):
     POLICY_DROPPED = "PolicyDropped", "the API server did not keep a field of the gang's objects: its gate is off"
     NAME_TAKEN = "NameTaken", "an object of somebody else has the name that Muster wanted; it takes the next one"
     STANDING_ASIDE = "StandingAside", "Muster leaves the Job alone, for the reason that follows"
+    INTENT_IGNORED = (
+        "IntentIgnored",
+        "the annotation muster.dev/scheduling is wrong or cannot be had, so that it counts as if it were not there",
+    )
+    INTENT_WITHOUT_EFFECT = (
+        "IntentWithoutEffect",
+        "the annotation muster.dev/scheduling asks for something else than the Job's PodGroup was made with",
+    )
     GROUP_LOST = "GroupLost", "somebody's own PodGroup was deleted while pods were in it; they wait until it is back"
 
 
@@ -53,6 +61,10 @@ class Reason(StrEnum):
     NOT_INDEXED = "NotIndexed", "completionMode is not Indexed"
     NOT_PARALLEL = "NotParallel", "parallelism is not greater than 1"
     COMPLETIONS_DIFFER = "CompletionsDiffer", "completions is not equal to parallelism"
+    OPTED_OUT = "OptedOut", "the annotation muster.dev/scheduling is none"
+    NOT_ASKED = "NotAsked", "Muster's defaultPolicy is opt-in, and the Job does not ask to be a gang"
+    NOT_SCHEDULED_HERE = "NotScheduledHere", "another scheduler, or none, places the pods: no Basic group for them"
+    STARTED_BEFORE = "StartedBefore", "the Job had pods before every Job got a Basic group"
 
     # The gang is on its way.
     WORKLOAD_MISSING = "WorkloadMissing", "the Workload is being created"

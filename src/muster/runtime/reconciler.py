@@ -5,7 +5,8 @@ import logging
 from dataclasses import dataclass
 
 from muster.api.keys import JobKey
-from muster.core.decide import Decision, Rules, decide
+from muster.core.complaints import complaints
+from muster.core.decide import Decision, Observed, Rules, anchor_of, decide
 from muster.core.ownership import has_ours
 from muster.kube.errors import KubeError, RetryLater, Terminating
 from muster.runtime.cache import Cache
@@ -35,10 +36,17 @@ class Reconciler:
         decision = decide(seen, self.rules)
         if self.only_own and not has_ours(seen.job, (*seen.workloads, *seen.pod_groups)):
             return decision
+        self._complain(seen)
         if seen.job is not None and (decision.reason.event or not decision.settled):
             self.formation.forget(seen.job.uid)  # something is missing or in the way, whatever the last pod was told
             return await self.formation.ensure(seen.job.ref)
         return decision
+
+    def _complain(self, seen: Observed) -> None:
+        """What a user asked for in vain is told, once; it changes nothing for the Job."""
+        if seen.job is not None:
+            for complaint in complaints(seen.job, anchor_of(seen), self.rules.policy):
+                self.formation.recorder.warn(seen.job, complaint.event, complaint.sentence)
 
     async def _work(self) -> None:
         while True:

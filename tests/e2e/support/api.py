@@ -133,10 +133,11 @@ class Api:
         return answer.status, answer.data.decode()
 
     def warnings(self, kind: str, name: str, body: Object, namespace: str = "") -> tuple[str, ...]:
-        """What the server warns of when the object is patched so."""
-        headers = {**self._headers, "Content-Type": MERGE}
+        """What the server warns of when the object is patched so; with no name, when it is created so."""
+        method, content = ("PATCH", MERGE) if name else ("POST", "application/json")
+        headers = {**self._headers, "Content-Type": content}
         url = self._host + self.path(kind, namespace, name)
-        answer = self._pool.request("PATCH", url, body=json.dumps(body), headers=headers)
+        answer = self._pool.request(method, url, body=json.dumps(body), headers=headers)
         if answer.status >= 400:
             raise ApiError(answer.status, _explanation(answer.data))
         return tuple(answer.headers.getlist("Warning"))

@@ -49,7 +49,7 @@ def ask_guard(api: Api, job: Object, parallelism: int, timeout: str = "2s") -> R
 
 
 def _ask(api: Api, configuration: str, request: Object, timeout: str) -> Reviewed:
-    (webhook,) = api.get(configuration, "muster-dev")["webhooks"]
+    webhook = api.get(configuration, "muster-dev")["webhooks"][0]
     uid = str(uuid.uuid4())
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": uid, **request}}
     context = ssl.create_default_context(cadata=base64.b64decode(webhook["clientConfig"]["caBundle"]).decode())

@@ -7,6 +7,7 @@ from tests.e2e.support.api import STRATEGIC, Api, Object
 
 RUN_SECONDS = "hack.muster.dev/run-seconds"
 POD_GROUP_ANNOTATION, GROUPED_LABEL = "muster.dev/pod-group", "muster.dev/grouped"
+SCHEDULING_ANNOTATION = "muster.dev/scheduling"
 
 
 def gang_job(name: str, size: int = 4, cpu: str = "100m", run_seconds: int | None = None, **spec: Any) -> Object:
@@ -24,6 +25,12 @@ def job(name: str, cpu: str = "100m", run_seconds: int | None = None, pod: Objec
         "spec": {"restartPolicy": "Never", "containers": [container], **(pod or {})},
     }
     return {"metadata": {"name": name}, "spec": {"template": template, "backoffLimit": 100, **spec}}
+
+
+def asking(body: Object, intent: str) -> Object:
+    """The same Job, with what its user wants in the annotation."""
+    annotations = {**body["metadata"].get("annotations", {}), SCHEDULING_ANNOTATION: intent}
+    return {**body, "metadata": {**body["metadata"], "annotations": annotations}}
 
 
 def pods_of(api: Api, namespace: str, job_name: str) -> list[Object]:

@@ -51,7 +51,7 @@ async def test_they_point_at_the_service_and_belong_to_the_role(cluster: FakeClu
         assert found["metadata"]["ownerReferences"] == [
             {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": "muster", "uid": "role-1"}
         ]
-        (webhook,) = found["webhooks"]
+        webhook = found["webhooks"][0]
         assert webhook["clientConfig"] == {
             "service": {"name": "muster", "namespace": "ours", "port": 443, "path": path},
             "caBundle": base64.b64encode(as_pem(OURS)).decode(),
@@ -140,7 +140,7 @@ async def test_selectors_of_the_operator_narrow_ours(cluster: FakeCluster) -> No
     webhooks = Webhooks(pod_gate=Webhook(object_selector=team, namespace_selector=team, failure_policy="Ignore"))
     await registrar(cluster, SETTINGS.model_copy(update={"webhooks": webhooks})).register(CRD_IN_OWN_GROUP)
     gate, groups = cluster.get(*GATE)["webhooks"]
-    (guard,) = cluster.get(*GUARD)["webhooks"]
+    guard, intents = cluster.get(*GUARD)["webhooks"]
     exists = {"key": "b", "operator": "Exists"}
     assert gate["objectSelector"] == {
         "matchLabels": {"team": "a"},
@@ -148,7 +148,8 @@ async def test_selectors_of_the_operator_narrow_ours(cluster: FakeCluster) -> No
     }
     excluded, theirs = gate["namespaceSelector"]["matchExpressions"]
     assert (excluded["operator"], excluded["values"], theirs) == ("NotIn", ["kube-system", "ours"], exists)
-    assert [each["failurePolicy"] for each in (gate, groups, guard)] == ["Ignore", "Fail", "Fail"]
+    policies = [each["failurePolicy"] for each in (gate, groups, guard, intents)]
+    assert policies == ["Ignore", "Fail", "Fail", "Ignore"]
     assert groups["objectSelector"] == guard["objectSelector"] == {}
 
 

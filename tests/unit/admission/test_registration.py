@@ -45,7 +45,7 @@ def test_the_pod_gate() -> None:
 
 
 def test_the_guard() -> None:
-    (webhook,) = validating_configuration("muster", AT, Settings())["webhooks"]
+    webhook, _ = validating_configuration("muster", AT, Settings())["webhooks"]
     conditions = {condition["name"]: condition["expression"] for condition in webhook.pop("matchConditions")}
     assert list(conditions) == ["parallelism-changes", "can-be-a-gang"]
     assert "oldObject.spec.parallelism" in conditions["parallelism-changes"]
@@ -58,6 +58,42 @@ def test_the_guard() -> None:
         "rules": [{**rule, "scope": "Namespaced"}],
         "sideEffects": "None",
     }
+
+
+def test_intents_are_only_warned_about_and_never_waited_for() -> None:
+    _, webhook = validating_configuration("muster", AT, Settings())["webhooks"]
+    (condition,) = webhook.pop("matchConditions")
+    annotated = "has(object.metadata.annotations) && 'muster.dev/scheduling' in object.metadata.annotations"
+    assert condition["expression"].startswith(f"({annotated}) || (oldObject != null && ")
+    rule = {"apiGroups": ["batch"], "apiVersions": ["v1"], "resources": ["jobs"], "operations": ["CREATE", "UPDATE"]}
+    assert webhook == {
+        **SHARED,
+        "failurePolicy": "Ignore",
+        "name": "intents.muster.dev",
+        "clientConfig": {"url": "https://h:1/intents", "caBundle": "Y2E="},
+        "rules": [{**rule, "scope": "Namespaced"}],
+        "sideEffects": "None",
+    }
+
+
+def test_with_scope_all_jobs_the_gate_is_asked_for_the_pods_of_every_job_once() -> None:
+    every = Settings(scope="all-jobs")
+    indexed, others = mutating_configuration("muster", AT, every, NATIVE)["webhooks"]
+    (plain,) = mutating_configuration("muster", AT, Settings(), NATIVE)["webhooks"]
+    index = "batch.kubernetes.io/job-completion-index"
+    assert indexed == plain
+    assert others == {
+        **indexed,
+        "name": "job-pod-gate.muster.dev",
+        "objectSelector": {
+            "matchExpressions": [
+                {"key": "batch.kubernetes.io/controller-uid", "operator": "Exists"},
+                {"key": index, "operator": "DoesNotExist"},
+            ]
+        },
+    }
+    guard, _ = validating_configuration("muster", AT, every)["webhooks"]
+    assert [condition["name"] for condition in guard["matchConditions"]] == ["parallelism-changes"]
 
 
 def test_the_operator_s_choices_are_in_it() -> None:
@@ -94,7 +130,7 @@ def test_where_the_pod_groups_are_crds_they_are_reviewed_too(dialect: Dialect) -
 
 
 def test_the_guard_is_asked_for_templates_that_name_a_group_in_either_way() -> None:
-    (webhook,) = validating_configuration("muster", AT, Settings())["webhooks"]
+    webhook, _ = validating_configuration("muster", AT, Settings())["webhooks"]
     expression = webhook["matchConditions"][1]["expression"]
     assert "has(object.spec.template.spec.schedulingGroup)" in expression
     assert "'muster.dev/pod-group' in object.spec.template.metadata.annotations" in expression
@@ -114,9 +150,14 @@ async def test_another_api_gets_other_webhooks_in_the_same_place() -> None:
     cluster = FakeCluster()
     registration = at("https://h:1", FakeClient(cluster))
     await registration.register(CRD_IN_OWN_GROUP)
-    assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/pod-gate", "https://h:1/pod-groups"]
+    assert urls(cluster) == [
+        "https://h:1/parallelism-guard",
+        "https://h:1/intents",
+        "https://h:1/pod-gate",
+        "https://h:1/pod-groups",
+    ]
     await registration.register(NATIVE)
-    assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/pod-gate"]
+    assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/intents", "https://h:1/pod-gate"]
     await registration.remove()
     assert urls(cluster) == [], "the newest ones are known as ours"
 
@@ -125,7 +166,7 @@ async def test_webhooks_live_as_long_as_the_process() -> None:
     cluster = FakeCluster()
     registration = at("https://h:1", FakeClient(cluster))
     await registration.register(NATIVE)
-    assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/pod-gate"]
+    assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/intents", "https://h:1/pod-gate"]
     assert cluster.history[0].plural == VALIDATING_WEBHOOKS.plural, "the guard first"
     await registration.remove()
     assert urls(cluster) == []
@@ -137,9 +178,9 @@ async def test_what_a_killed_process_left_is_taken_over_and_then_it_is_the_succe
     killed, successor = at("https://h:1", FakeClient(cluster)), at("https://h:2", FakeClient(cluster))
     await killed.register(NATIVE)
     await successor.register(NATIVE)
-    assert urls(cluster) == ["https://h:2/parallelism-guard", "https://h:2/pod-gate"]
+    assert urls(cluster) == ["https://h:2/parallelism-guard", "https://h:2/intents", "https://h:2/pod-gate"]
     await killed.remove()
-    assert urls(cluster) == ["https://h:2/parallelism-guard", "https://h:2/pod-gate"]
+    assert urls(cluster) == ["https://h:2/parallelism-guard", "https://h:2/intents", "https://h:2/pod-gate"]
     await successor.remove()
     assert urls(cluster) == []
 

@@ -1,0 +1,33 @@
+"""Warnings about the annotation on a Job, for the person who sends it. Nothing is refused, and no request is made."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from muster.admission.review import Review
+from muster.api.job import SCHEDULING_ANNOTATION, JobView
+from muster.api.keys import JobKey
+from muster.core.admit import Verdict
+from muster.core.complaints import complaints
+from muster.core.decide import Rules, anchor_of
+from muster.runtime.cache import Cache
+
+
+@dataclass(slots=True)
+class IntentReview:
+    cache: Cache
+    rules: Rules
+
+    def review(self, review: Review) -> Verdict:
+        # In admission the Job's own metadata may still lack its namespace; the request has it.
+        parsed = JobView.parse(review.new)
+        new = replace(parsed, key=JobKey(review.namespace, parsed.key.name))
+        return Verdict(allowed=True, warnings=tuple(f"muster: {warning}" for warning in self._warnings(review, new)))
+
+    def _warnings(self, review: Review, new: JobView) -> Iterator[str]:
+        seen = self.cache.observe(new.key)
+        group = anchor_of(seen) if seen.job is not None and seen.job.uid == new.uid else None
+        told = [warning for each in complaints(new, group, self.rules.policy) for warning in each.warnings]
+        yield from told
+        was = JobView.parse(review.old).intent if review.old else None
+        if group is not None and new.intent is None and was is not None and not told:
+            yield f"{SCHEDULING_ANNOTATION} can be removed, but PodGroup {group.metadata.name} stays as it was made"

@@ -1,0 +1,77 @@
+"""What a user wrote into the annotation `muster.dev/scheduling`: text to a value, or to all that is wrong with it.
+
+Anybody may have written it. It is bounded before it is looked at, and what is told of it is bounded and printable.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from muster.api.job import MAX_INTENT
+from muster.workloadbuilder import (
+    ErrorKind,
+    FieldError,
+    FieldPath,
+    InvalidConfiguration,
+    Parsed,
+    PodGroupScheduling,
+    read_pod_group_scheduling,
+)
+from muster.workloadbuilder.errors import ROOT
+from muster.workloadbuilder.parsing import WRAPPER
+from muster.workloadbuilder.text import Unparsable, loaded
+
+NONE = "none"
+"""Opts out."""
+REMEMBERED = 4_096
+_MODES: dict[str, dict[str, dict[str, Any]]] = {"Pod": {"single": {}}, "PodGroup": {"all": {}}}
+"""v1alpha2's own words, which people see in its objects."""
+_MODE_FIELDS = ("disruptionMode", "disruption")
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """Exactly one of the three."""
+
+    asked: Parsed[PodGroupScheduling] | None = None
+    opted_out: bool = False
+    errors: tuple[FieldError, ...] = ()
+
+
+@lru_cache(REMEMBERED)
+def read_intent(text: str) -> Intent:
+    """YAML or JSON, in the spellings of KEP-6089's text and examples, of Kubernetes 1.37 and of v1alpha2."""
+    if text.strip().lower() == NONE:
+        return Intent(opted_out=True)
+    if len(text) > MAX_INTENT:
+        return _wrong(f"must have at most {MAX_INTENT} characters")
+    try:
+        block, path = _block(loaded(text))
+        return Intent(asked=read_pod_group_scheduling(block, path))
+    except Unparsable as problem:
+        return _wrong(str(problem))
+    except InvalidConfiguration as refusal:
+        return Intent(errors=refusal.errors)
+
+
+def _block(given: Any) -> tuple[Any, FieldPath]:
+    """The scheduling block, also if a whole Job was pasted, with the words of all versions made those of one."""
+    path = ROOT
+    spec = given.get("spec") if isinstance(given, Mapping) else None
+    if isinstance(spec, Mapping) and WRAPPER in spec:
+        given, path = spec[WRAPPER], path.child("spec", WRAPPER)
+    elif isinstance(given, Mapping) and set(given) == {WRAPPER}:
+        given, path = given[WRAPPER], path.child(WRAPPER)
+    if isinstance(given, Mapping):
+        modes = {name: _MODES[given[name]] for name in _MODE_FIELDS if _is_word(given.get(name))}
+        given = {**given, **modes}
+    return given, path
+
+
+def _is_word(mode: object) -> bool:
+    return isinstance(mode, str) and mode in _MODES
+
+
+def _wrong(allowed: str) -> Intent:
+    return Intent(errors=(FieldError(ErrorKind.INVALID, ROOT, None, allowed),))

@@ -1,0 +1,134 @@
+"""What a Job is to have: what it asks for itself, over what the operator gives to every Job.
+
+A wish that is wrong, or that cannot be had here, counts as none at all: the Job runs as if it had not asked.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from muster.api.job import PARENT_GROUP_ANNOTATION, JobView
+from muster.core.intent import Intent, read_intent
+from muster.core.naming import template_name
+from muster.core.policy import Policy
+from muster.core.reasons import Reason
+from muster.workloadbuilder import (
+    V1ALPHA2,
+    BasicPolicy,
+    BuildOptions,
+    DisruptionMode,
+    ErrorKind,
+    FieldError,
+    FieldPath,
+    GangPolicy,
+    Parsed,
+    PodGroupScheduling,
+    PolicyKind,
+    SchedulingConfig,
+    WorkloadBuilder,
+    WorkloadItem,
+    default_min_count,
+)
+from muster.workloadbuilder.merge import resolve
+from muster.workloadbuilder.rules import count_path
+
+ALLOWED = BuildOptions(allowed_policies=tuple(PolicyKind), allowed_disruption_modes=tuple(DisruptionMode))
+"""A Job may have any of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    item: WorkloadItem | None = None
+    """The group that its pods are to be in; None for none."""
+    why: Reason | None = None
+    """Why it is to have none."""
+    asked: bool = False
+    """The Job said so itself."""
+    errors: tuple[FieldError, ...] = ()
+    """What is wrong with what it asked for, so that the default holds."""
+
+    @property
+    def config(self) -> SchedulingConfig | None:
+        """The merged and completed blocks."""
+        return resolve(self.item).config if self.item else None
+
+    @property
+    def gang(self) -> GangPolicy | None:
+        config = self.config
+        return config.policy if config and isinstance(config.policy, GangPolicy) else None
+
+    @property
+    def quiet(self) -> bool:
+        """Only the operator wants it, and only for the record: no event if it cannot be."""
+        return self.item is not None and not self.asked and self.gang is None
+
+
+def wish_of(job: JobView, policy: Policy) -> Wish:
+    """What the Job asks for, if that is right and can be had here; else the operator's default, and what is wrong."""
+    intent = read_intent(job.intent) if job.intent is not None else Intent()
+    if intent.opted_out:
+        return Wish(why=Reason.OPTED_OUT, asked=True)
+    if intent.asked is None:
+        return _default(job, policy, intent.errors)
+    item = _item(job, None if not_a_gang(job) else GangPolicy(), intent.asked)
+    errors = (*_not_here(job, item, intent.asked, policy), *WorkloadBuilder(item, ALLOWED, V1ALPHA2).validate())
+    return _default(job, policy, errors) if errors else Wish(item, asked=True)
+
+
+def wanted_size(job: JobView, policy: Policy) -> int | None:
+    """How many pods the Job's gang is to hold together; None if it is to be no gang."""
+    gang = wish_of(job, policy).gang
+    return gang.min_count if gang else None
+
+
+def not_a_gang(job: JobView) -> Reason | None:
+    """Why the Job does not qualify by its shape (KEP-5547)."""
+    if not job.indexed:
+        return Reason.NOT_INDEXED
+    if job.parallelism is None or job.parallelism <= 1:
+        return Reason.NOT_PARALLEL
+    if job.completions != job.parallelism:
+        return Reason.COMPLETIONS_DIFFER
+    return None
+
+
+def _default(job: JobView, policy: Policy, errors: tuple[FieldError, ...]) -> Wish:
+    why = not_a_gang(job) or (Reason.NOT_ASKED if policy.opt_in else None)
+    if why is None:
+        return Wish(_item(job, GangPolicy()), errors=errors)
+    if policy.basic_for_others:
+        return Wish(_item(job, BasicPolicy()), errors=errors)
+    return Wish(why=why, errors=errors)
+
+
+def _item(
+    job: JobView, default: GangPolicy | BasicPolicy | None, asked: Parsed[PodGroupScheduling] | None = None
+) -> WorkloadItem:
+    config = SchedulingConfig(policy=default, priority_class_name=job.priority_class_name or None)
+    name, callbacks = template_name(job.key.name), (default_min_count(max(1, _parallelism(job))),)
+    if asked is None:
+        return WorkloadItem(name, default_config=config, callbacks=callbacks)
+    return WorkloadItem(name, config, asked.scheduling, callbacks, path=asked.path, block_paths=asked.block_paths)
+
+
+def _parallelism(job: JobView) -> int:
+    return 1 if job.parallelism is None else job.parallelism
+
+
+def _not_here(
+    job: JobView, item: WorkloadItem, asked: Parsed[PodGroupScheduling], policy: Policy
+) -> Iterator[FieldError]:
+    """What is well said, and does not fit this Job, this server or the operator's settings."""
+    config, places = resolve(item).config, item.places
+    if isinstance(config.policy, GangPolicy) and (config.policy.min_count or 0) > max(1, _parallelism(job)):
+        allowed = f"must not be greater than parallelism ({_parallelism(job)})"
+        yield FieldError(ErrorKind.INVALID, count_path(item), config.policy.min_count, allowed)
+    if not job.indexed and not policy.all_jobs:
+        allowed = "a Job that is not Indexed can have a group only where Muster's settings say `scope: all-jobs`"
+        yield FieldError(ErrorKind.FORBIDDEN, asked.path, None, allowed)
+    if config.resource_claims and policy.groups_by_annotation:
+        names = [claim.name for claim in config.resource_claims]
+        allowed = "cannot be had with Muster's CRDs: nobody allocates claims for their PodGroups"
+        yield FieldError(ErrorKind.FORBIDDEN, places.resource_claims, names, allowed)
+    if job.parent_group:
+        allowed = "cannot be had: v1alpha2 has no groups of groups"
+        yield FieldError(ErrorKind.FORBIDDEN, FieldPath.of(PARENT_GROUP_ANNOTATION), job.parent_group, allowed)

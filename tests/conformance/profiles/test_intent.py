@@ -1,0 +1,218 @@
+"""What a Job asks for in its annotation, and what becomes of it: the same whatever API the server has."""
+
+import json
+import signal
+import textwrap
+from dataclasses import dataclass, field
+from functools import partial
+
+import pytest
+
+from tests.e2e.support.api import Api, Object
+from tests.e2e.support.muster import Muster
+from tests.e2e.support.objects import (
+    SCHEDULING_ANNOTATION,
+    all_pods,
+    asking,
+    events_on,
+    gang_job,
+    group_of,
+    is_bound,
+    job,
+    pods_of,
+)
+from tests.e2e.support.pairs import pair_of
+from tests.e2e.support.profiles import Site
+from tests.e2e.support.waiting import eventually
+
+SIZE = 4
+ZONE = "topology.kubernetes.io/zone"
+IN_A_ZONE = {"topology": [{"key": ZONE}]}
+KEP_EXAMPLE = textwrap.dedent("""\
+    policy:
+      gang: {} # MinCount is omitted: Job defaults MinCount = parallelism (4)
+    constraints:
+      topology:
+        - level: "topology.kubernetes.io/zone"
+    disruption:
+      all: {} # DisruptionMode resolves to All (entire group must be disrupted together)
+    """)
+AS_IN_1_37 = {
+    "schedulingPolicy": {"gang": {"minCount": 2}},
+    "schedulingConstraints": {"topology": [{"key": ZONE}]},
+    "disruptionMode": {"single": {}},
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    intent: str
+    group: Object
+    """What the template and the PodGroup say, beside their names."""
+    job: Object = field(default_factory=lambda: gang_job("train", SIZE))
+
+
+ASKED = {
+    "the KEP's example": Asked(
+        KEP_EXAMPLE,
+        {
+            "schedulingPolicy": {"gang": {"minCount": SIZE}},
+            "schedulingConstraints": IN_A_ZONE,
+            "disruptionMode": "PodGroup",
+        },
+    ),
+    "the words of 1.37, as JSON": Asked(
+        json.dumps(AS_IN_1_37),
+        {"schedulingPolicy": {"gang": {"minCount": 2}}, "schedulingConstraints": IN_A_ZONE, "disruptionMode": "Pod"},
+    ),
+    "a Basic group": Asked("policy: {basic: {}}", {"schedulingPolicy": {"basic": {}}, "disruptionMode": "Pod"}),
+    "a gang of a Job with more completions": Asked(
+        "policy: {gang: {minCount: 2}}",
+        {"schedulingPolicy": {"gang": {"minCount": 2}}, "disruptionMode": "Pod"},
+        job("train", completionMode="Indexed", parallelism=SIZE, completions=6),
+    ),
+    "only a mode, and the rest is the default": Asked(
+        "disruptionMode: PodGroup", {"schedulingPolicy": {"gang": {"minCount": SIZE}}, "disruptionMode": "PodGroup"}
+    ),
+}
+WRONG = {
+    "no YAML": ("policy: [", "must be YAML or JSON"),
+    "an unknown policy": (
+        "policy: {all: {}}",
+        "policy.all: {} is not a field that is known here, which are: basic, gang",
+    ),
+    "a count that is too large": (
+        "policy: {gang: {minCount: 5}}",
+        "policy.gang.minCount: 5 must not be greater than parallelism (4)",
+    ),
+    "control characters": ('"policy\\e[31m": {}', "policy\\x1b[31m: {} is not a field that is known here"),
+    "a bomb": ("a: &a [1]\nb: [*a, *a]", "an alias (*) is not allowed"),
+}
+
+
+def told(api: Api, namespace: str, name: str, reason: str) -> list[str]:
+    return [event["message"] for event in events_on(api, namespace, name, reason)]
+
+
+def grouped(api: Api, namespace: str, body: Object, size: int = SIZE) -> Object:
+    """The Job's PodGroup, once all its pods are there, and in it."""
+    name = body["metadata"]["name"]
+    pods = eventually(lambda: all_pods(api, namespace, name, size), "all its pods are there")
+    (_,), (group,) = pair_of(api, namespace, body)
+    assert {group_of(pod) for pod in pods} == {group["metadata"]["name"]}
+    return group
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_a_job_gets_what_it_asks_for(api: Api, muster: Muster, namespace: str, what: str) -> None:
+    asked = ASKED[what]
+    made = api.create("jobs", asking(asked.job, asked.intent), namespace)
+    group = grouped(api, namespace, made)
+    (workload,), _ = pair_of(api, namespace, made)
+    (template,) = workload["spec"]["podGroupTemplates"]
+    assert {key: group["spec"].get(key) for key in asked.group} == asked.group
+    assert group["spec"].get("schedulingConstraints") == asked.group.get("schedulingConstraints")
+    said = {key: value for key, value in template.items() if key != "name" and value is not None}
+    assert {"disruptionMode": "Pod", **said} == asked.group
+    assert not told(api, namespace, "train", "IntentIgnored")
+
+
+def test_none_is_left_alone(api: Api, muster: Muster, namespace: str) -> None:
+    made = api.create("jobs", asking(gang_job("train", SIZE), "none"), namespace)
+    pods = eventually(lambda: all_pods(api, namespace, "train", SIZE, is_bound), "its pods are bound one by one")
+    assert [group_of(pod) for pod in pods] == [None] * SIZE
+    assert pair_of(api, namespace, made) == ([], [])
+    changed = api.patch("jobs", "train", {"spec": {"parallelism": 2, "completions": 2}}, namespace)
+    assert changed["spec"]["parallelism"] == 2, "no gang, no guard"
+    assert not [event for event in events_on(api, namespace, "train") if event["source"].get("component") == "muster"]
+
+
+def test_a_job_that_a_controller_owns_is_opted_in(api: Api, muster: Muster, namespace: str) -> None:
+    owner = api.create("configmaps", {"metadata": {"name": "owner"}}, namespace)
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "controller": True}
+    body = asking(gang_job("train", SIZE), "policy: {gang: {}}")
+    body["metadata"]["ownerReferences"] = [{**reference, "uid": owner["metadata"]["uid"]}]
+    group = grouped(api, namespace, api.create("jobs", body, namespace))
+    assert group["spec"]["schedulingPolicy"] == {"gang": {"minCount": SIZE}}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_is_told_and_the_job_runs_as_if_it_had_not_asked(
+    api: Api, muster: Muster, namespace: str, what: str
+) -> None:
+    intent, sentence = WRONG[what]
+    warnings = api.warnings("jobs", "", asking(gang_job("train", SIZE), intent), namespace)
+    assert any(unquoted(sentence) in unquoted(warning) for warning in warnings), warnings
+    eventually(lambda: all_pods(api, namespace, "train", SIZE, is_bound), "the Job runs")
+    group = grouped(api, namespace, api.get("jobs", "train", namespace))
+    assert group["spec"]["schedulingPolicy"] == {"gang": {"minCount": SIZE}}
+    (event,) = eventually(lambda: events_on(api, namespace, "train", "IntentIgnored"), "one event says so")
+    assert event["type"] == "Warning"
+    assert f"{SCHEDULING_ANNOTATION} is ignored, as if it were not there: " in event["message"]
+    assert sentence in event["message"]
+    assert event["message"].isprintable()
+
+
+def unquoted(text: str) -> str:
+    """A header has its quotes and backslashes escaped."""
+    return text.replace("\\", "")
+
+
+def test_claims_are_copied_or_refused_by_name(site: Site, place: str) -> None:
+    intent = "resourceClaims: [{name: ring, resourceClaimTemplateName: a-ring}]"
+    body = asking(gang_job("train", SIZE), intent)
+    warnings = site.api.warnings("jobs", "", body, place)
+    group = grouped(site.api, place, site.api.get("jobs", "train", place))
+    if site.profile.native:
+        assert group["spec"]["resourceClaims"] == [{"name": "ring", "resourceClaimTemplateName": "a-ring"}]
+        assert not warnings
+        return
+    refusal = 'resourceClaims: ["ring"] cannot be had with Muster\'s CRDs'
+    assert "resourceClaims" not in group["spec"]
+    assert any(refusal in unquoted(warning) for warning in warnings)
+    (message,) = eventually(partial(told, site.api, place, "train", "IntentIgnored"), "the event names it")
+    assert refusal in message
+
+
+def test_a_job_that_is_not_indexed_needs_a_setting(api: Api, muster: Muster, namespace: str) -> None:
+    body = asking(job("train", parallelism=SIZE, completions=SIZE), "policy: {gang: {minCount: 2}}")
+    api.create("jobs", body, namespace)
+    pods = eventually(lambda: all_pods(api, namespace, "train", SIZE, is_bound), "its pods are bound")
+    assert [group_of(pod) for pod in pods] == [None] * SIZE
+    (message,) = eventually(partial(told, api, namespace, "train", "IntentIgnored"), "the event says so")
+    assert "`scope: all-jobs`" in message
+
+
+def test_a_change_that_comes_too_late_is_told(api: Api, muster: Muster, namespace: str) -> None:
+    made = api.create("jobs", asking(gang_job("train", SIZE), "policy: {gang: {}}"), namespace)
+    group = grouped(api, namespace, made)
+    name = group["metadata"]["name"]
+
+    def change(intent: str | None) -> str:
+        body = {"metadata": {"annotations": {SCHEDULING_ANNOTATION: intent}}}
+        return unquoted(" ".join(api.warnings("jobs", "train", body, namespace)))
+
+    about = f"{SCHEDULING_ANNOTATION} has no effect on PodGroup {name}, which was made already: "
+    assert f"{about}its policy is gang, not basic" in eventually(lambda: change("policy: {basic: {}}"), "it is warned")
+    assert f"{about}its topology is none, not {ZONE}" in change(f"constraints: {{topology: [{{key: {ZONE}}}]}}")
+    assert "its pods stay in it" in change("none")
+    assert "stays as it was made" in change(None)
+    expected = {"policy is gang", "topology is none", "pods stay in it"}
+    eventually(
+        lambda: len(told(api, namespace, "train", "IntentWithoutEffect")) == len(expected), "each change is told once"
+    )
+    messages = told(api, namespace, "train", "IntentWithoutEffect")
+    assert all(any(part in message for message in messages) for part in expected)
+    after = api.get("podgroups", name, namespace)
+    assert after["spec"] == group["spec"]
+    assert after["metadata"]["uid"] == group["metadata"]["uid"]
+    assert len(pods_of(api, namespace, "train")) == SIZE
+
+
+def test_nobody_waits_for_a_warning_while_muster_is_stuck(site: Site, place: str) -> None:
+    site.muster.signal(signal.SIGSTOP)
+    try:
+        made = site.api.create("jobs", asking(gang_job("train", SIZE), "policy: ["), place)
+    finally:
+        site.muster.signal(signal.SIGCONT)
+    grouped(site.api, place, made)

@@ -1,0 +1,96 @@
+"""Warnings about the annotation, over HTTP: shown to whoever sends the Job, which always passes."""
+
+from collections.abc import AsyncIterator
+
+import orjson
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from muster.admission.gate import PodGate
+from muster.admission.guard import ParallelismGuard
+from muster.admission.intents import IntentReview
+from muster.admission.server import AdmissionServer, Desk
+from muster.api.dialect import NATIVE
+from muster.api.keys import Uid
+from muster.core.decide import Rules
+from muster.kube.client import Object
+from tests.builders import JobBuilder, a_gang, a_pod_group, a_review
+from tests.fake_cluster import FakeClient, FakeCluster
+from tests.unit.core.seeing import our_group
+from tests.unit.runtime.parts import Parts, build
+
+JOB = a_gang("train").uid("now")
+Http = TestClient[web.Request, web.Application]
+
+
+@pytest.fixture
+def parts() -> Parts:
+    return build(FakeClient(FakeCluster()))
+
+
+@pytest.fixture
+def server(parts: Parts) -> AdmissionServer:
+    rules = Rules(NATIVE)
+    guard = ParallelismGuard(parts.observer, rules)
+    desk = Desk(NATIVE, PodGate(parts.formation), guard, None, IntentReview(parts.cache, rules))
+    return AdmissionServer(parts.health, desk)
+
+
+@pytest.fixture
+async def http(server: AdmissionServer) -> AsyncIterator[Http]:
+    async with TestClient(TestServer(server.application())) as client:
+        yield client
+
+
+async def reviewed(http: Http, new: Object, old: Object | None = None) -> list[str]:
+    review = a_review(new, old=old, operation="UPDATE" if old else "CREATE")
+    answer = await http.post("/intents", data=orjson.dumps(review))
+    assert answer.status == 200
+    response = orjson.loads(await answer.read())["response"]
+    assert response["allowed"] is True
+    return response.get("warnings", [])  # type: ignore[no-any-return]
+
+
+def asking(intent: str) -> JobBuilder:
+    return a_gang("train").uid("now").asking(intent)
+
+
+async def test_a_right_one_is_taken_without_a_word(http: Http) -> None:
+    assert await reviewed(http, asking("policy: {gang: {}}").build()) == []
+
+
+async def test_each_mistake_is_a_warning(http: Http) -> None:
+    warnings = await reviewed(http, asking("policy: {gang: {minCount: 0}}\nqueue: fast").build())
+    assert len(warnings) == 2
+    ignored = "muster: muster.dev/scheduling is ignored, as if it were not there: "
+    assert all(warning.startswith(ignored) for warning in warnings)
+
+
+async def test_a_job_without_name_uid_and_namespace_can_be_looked_at(http: Http) -> None:
+    new = asking("nonsense").build()
+    for field in ("name", "uid", "namespace"):
+        del new["metadata"][field]
+    assert len(await reviewed(http, new)) == 1
+
+
+async def test_what_comes_too_late_is_a_warning(http: Http, parts: Parts) -> None:
+    parts.cache.put_job(JOB.view())
+    parts.cache.put_pod_group(our_group(JOB).read())
+    (warning,) = await reviewed(http, asking("policy: {basic: {}}").build(), JOB.build())
+    assert "which was made already: its policy is gang, not basic" in warning
+    (warning,) = await reviewed(http, JOB.build(), asking("policy: {gang: {}}").build())
+    assert "stays as it was made" in warning
+
+
+async def test_the_group_of_an_earlier_job_of_that_name_is_none_of_its_own(http: Http, parts: Parts) -> None:
+    earlier = a_gang("train").uid("earlier")
+    parts.cache.put_job(earlier.view())
+    parts.cache.put_pod_group(a_pod_group("old").ours().controlled_by(earlier).read())
+    assert await reviewed(http, asking("policy: {basic: {}}").build()) == []
+    assert parts.cache.jobs[earlier.view().key].uid == Uid("earlier")
+
+
+async def test_before_muster_knows_the_api_every_job_passes(http: Http, server: AdmissionServer) -> None:
+    server.desk = None
+    assert await reviewed(http, asking("nonsense").build()) == []
