@@ -8,16 +8,15 @@ from muster.api.scheduling import GangPolicy, SchedulingPolicy, SchedulingSpec
 from muster.api.workload import ControllerRef, PodGroupTemplate, Workload, WorkloadSpec
 from muster.core.naming import template_name
 from muster.core.ownership import controls
+from muster.core.sizing import gang_size, group_size
 
 _LABELS = {MANAGED_BY_LABEL: MANAGED_BY}
 
 
 def desired_workload(job: JobView, name: str) -> Workload:
-    if job.parallelism is None:
-        raise ValueError("only a Job with parallelism becomes a gang")
     template = PodGroupTemplate(
         name=template_name(job.key.name),
-        scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=job.parallelism)),
+        scheduling_policy=SchedulingPolicy(gang=GangPolicy(min_count=gang_size(job))),
         priority_class_name=job.priority_class_name or None,
     )
     return Workload(
@@ -30,11 +29,13 @@ def desired_workload(job: JobView, name: str) -> Workload:
 
 
 def desired_pod_group(job: JobView, workload: Workload, name: str, dialect: Dialect) -> PodGroup:
-    """A copy of every field of the Workload's one template."""
+    """A copy of every field of the Workload's one template, in the size that the Job has now."""
     (template,) = workload.spec.pod_group_templates
     shared = {
         field: getattr(template, field) for field in SchedulingSpec.model_fields if field in template.model_fields_set
     }
+    if (size := group_size(job, workload)) is not None:
+        shared["scheduling_policy"] = SchedulingPolicy(gang=GangPolicy(min_count=size))
     ref = WorkloadTemplateRef(workload_name=workload.metadata.name, pod_group_template_name=template.name)
     # A user's own Workload outlives the Job, and would keep the PodGroup alive: then it is the Job's alone.
     owners = (controlled_by(job), *([_described_by(workload, dialect)] if controls(job, workload.metadata) else []))

@@ -19,6 +19,11 @@ class EventReason(StrEnum):
     NAME_TAKEN = "NameTaken", "an object of somebody else has the name that Muster wanted; it takes the next one"
     STANDING_ASIDE = "StandingAside", "Muster leaves the Job alone, for the reason that follows"
     GROUP_LOST = "GroupLost", "somebody's own PodGroup was deleted while pods were in it; they wait until it is back"
+    GANG_RESIZED = "GangResized", "the gang has another size now, so that pods which wait for it can start"
+    GANG_NOT_RESIZED = (
+        "GangNotResized",
+        "a pod waits for a gang that cannot be whole any more, and Muster may not replace its PodGroup",
+    )
 
 
 _ASIDE = EventReason.STANDING_ASIDE

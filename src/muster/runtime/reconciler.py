@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from muster.api.keys import JobKey
 from muster.core.decide import Decision, Rules, decide
+from muster.core.resizing import misfit
 from muster.kube.errors import KubeError, RetryLater, Terminating
 from muster.runtime.cache import Cache
 from muster.runtime.formation import Formation, Unsettled
 from muster.runtime.queue import WorkQueue
+from muster.runtime.resizing import Resizing
 
 logger = logging.getLogger(__name__)
 
@@ -20,6 +22,10 @@ class Reconciler:
     queue: WorkQueue[JobKey]
     formation: Formation
     rules: Rules
+    resizing: Resizing = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.resizing = Resizing(self.formation, self.rules)
 
     async def run(self, workers: int) -> None:
         async with asyncio.TaskGroup() as group:
@@ -33,6 +39,8 @@ class Reconciler:
         if seen.job is not None and (decision.reason.event or not decision.settled):
             self.formation.forget(seen.job.uid)  # something is missing or in the way, whatever the last pod was told
             return await self.formation.ensure(seen.job.ref)
+        if seen.job is not None and misfit(seen, self.rules) is not None:
+            await self.resizing.resize(seen.job.ref)
         return decision
 
     async def _work(self) -> None:
