@@ -14,6 +14,8 @@ from muster.api.podgroup import PodGroup
 from muster.api.wire import Raw, Unreadable, mapping
 from muster.api.workload import Workload
 
+_KEPT = ("name", "namespace", "labels", "annotations", "ownerReferences")
+
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
@@ -42,6 +44,18 @@ class Dialect:
         """The object as the API server wants it: only what was set."""
         body = thing.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
         return {"apiVersion": self.api_version, "kind": type(thing).__name__, **body}
+
+    def resized(self, pod_group: Raw, size: int) -> dict[str, Any]:
+        """The same gang anew, in another size: all of a PodGroup's spec is immutable in this version.
+
+        Copied from what is stored, not from what Muster knows of it: also somebody's labels and annotations stay.
+        """
+        metadata, spec = mapping(pod_group, "metadata"), mapping(pod_group, "spec")
+        kept = {field: metadata[field] for field in _KEPT if metadata.get(field) is not None}
+        policy = mapping(spec, "schedulingPolicy")
+        gang = {**mapping(policy, "gang"), "minCount": size}
+        spec = {**spec, "schedulingPolicy": {**policy, "gang": gang}}
+        return {"apiVersion": self.api_version, "kind": "PodGroup", "metadata": kept, "spec": spec}
 
     def group_of(self, pod: PodView) -> str:
         """The group that the pod is a member of; empty for a plain pod."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Self
 
+from muster.api.indexes import count_indexes
 from muster.api.keys import JobKey, JobRef, Uid
 from muster.api.meta import OwnerReference, controller_of
 from muster.api.pod import POD_GROUP_ANNOTATION
@@ -42,6 +43,12 @@ class JobView:
     finished: bool
     counted_pods: int
     """Pods that ended and were counted: they existed, even if they are gone now."""
+    unfinished: int
+    """Indexes (or, where it has none, completions) that are still to come: so many pods it can have at a time."""
+    ending: bool
+    """It is decided how the Job ends: it gets no more pods."""
+    unready: int
+    """Pods that are not ready although others were there before them: one that waits for a node is among these."""
     # What is only told changes no decision.
     started: str = field(default="", compare=False)
     """When the Job controller began with it, or resumed it."""
@@ -84,6 +91,9 @@ class JobView:
             intent=_intent(annotations),
             group_template=text(annotations, GROUP_TEMPLATE_ANNOTATION),
             parent_group=text(annotations, PARENT_GROUP_ANNOTATION),
+            unfinished=_unfinished(spec, status),
+            ending=any(_is_ending(condition) for condition in mappings(status, "conditions")),
+            unready=_unready(status) if _has_lost_pods(spec, status) else 0,
         )
 
     @property
@@ -106,6 +116,30 @@ def _intent(annotations: Raw) -> str | None:
     if annotations.get(SCHEDULING_ANNOTATION) is None:
         return None
     return text(annotations, SCHEDULING_ANNOTATION)[: MAX_INTENT + 1]
+
+
+def _unfinished(spec: Raw, status: Raw) -> int:
+    completions = max(0, integer(spec, "completions") or 0)
+    if text(spec, "completionMode") != "Indexed":
+        return max(0, completions - (integer(status, "succeeded") or 0))
+    ended = count_indexes(text(status, "completedIndexes"), text(status, "failedIndexes"), below=completions)
+    return completions - ended
+
+
+def _unready(status: Raw) -> int:
+    return max(0, (integer(status, "active") or 0) - (integer(status, "ready") or 0))
+
+
+def _has_lost_pods(spec: Raw, status: Raw) -> bool:
+    """Without a loss no pod is a replacement, and those that are not ready are on their way to their nodes."""
+    resumed = any(text(condition, "type") == "Suspended" for condition in mappings(status, "conditions"))
+    rules = mappings(mapping(spec, "podFailurePolicy"), "rules")
+    uncounted = any(text(rule, "action") == "Ignore" for rule in rules)
+    return bool(resumed or uncounted or integer(status, "failed") or integer(status, "terminating"))
+
+
+def _is_ending(condition: Raw) -> bool:
+    return text(condition, "type") in {"SuccessCriteriaMet", "FailureTarget"} and text(condition, "status") == "True"
 
 
 def _is_final(condition: Raw) -> bool:

@@ -8,7 +8,7 @@ from muster.core.decide import Decision, Membership, Observed, Rules, decide
 from muster.core.eligibility import left_alone, preset_group
 from muster.core.ownership import controls, workloads_of
 from muster.core.reasons import Reason
-from muster.core.wish import wanted_size
+from muster.core.sizing import wanted_size
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def _changes(job: JobView, wish: Wish, group: PodGroup) -> Iterator[str]:
         return
     config = wish.config or SchedulingConfig()
     if job.intent is not None:
-        yield from _policy_changes(job, config, group)
+        yield from _policy_changes(config, group)
     pairs = (
         ("topology", _topology(config), ", ".join(c.key for c in _constraints_of(group))),
         ("disruption mode", _mode(config), (group.spec.disruption_mode or Spelled.POD).value),
@@ -71,11 +71,12 @@ def _changes(job: JobView, wish: Wish, group: PodGroup) -> Iterator[str]:
             yield f"its {what} is {made or 'none'}, not {asked or 'none'}"
 
 
-def _policy_changes(job: JobView, config: SchedulingConfig, group: PodGroup) -> Iterator[str]:
+def _policy_changes(config: SchedulingConfig, group: PodGroup) -> Iterator[str]:
+    """Another minCount alone is heeded (core/resizing.py), but for groups with claims, which are never replaced."""
     asked = config.policy if isinstance(config.policy, GangPolicy) else None
     if (asked is None) != (group.gang is None):
         yield f"its policy is {'gang' if group.gang else 'basic'}, not {'gang' if asked else 'basic'}"
-    elif asked and group.gang and asked.min_count != group.gang.min_count and not job.counted_pods:
+    elif asked and group.gang and group.spec.resource_claims and asked.min_count != group.gang.min_count:
         yield f"its minCount is {group.gang.min_count}, not {asked.min_count}"
 
 

@@ -178,7 +178,7 @@ def _make_again(group: str, job: JobView, seen: Observed, rules: Rules) -> Decis
         return _create_workload(workload, group)
     if workload.metadata.deletion_timestamp is not None:
         return Decision(Reason.WORKLOAD_BEING_DELETED, Membership.JOIN, group, sticky=True)
-    return _create_pod_group(desired_pod_group(job, workload, group, rules.dialect))
+    return _create_pod_group(desired_pod_group(job, workload, group, rules.dialect, rules.policy))
 
 
 def _form(job: JobView, seen: Observed, rules: Rules) -> Decision:
@@ -232,7 +232,7 @@ def _complete(job: JobView, workload: Workload, seen: Observed, rules: Rules) ->
     if job.suspended:
         return _hold(Reason.SUSPENDED)
     name = _free_pod_group_name(workload, seen)
-    return _create_pod_group(desired_pod_group(job, workload, name, rules.dialect))
+    return _create_pod_group(desired_pod_group(job, workload, name, rules.dialect, rules.policy))
 
 
 def _free_workload_name(job: JobView, seen: Observed) -> str:

@@ -6,11 +6,12 @@ from muster.api.dialect import Dialect
 from muster.api.job import JobView
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL, ObjectMeta, OwnerReference
 from muster.api.podgroup import PodGroup, PodGroupSpec, PodGroupTemplateRef, WorkloadTemplateRef
-from muster.api.scheduling import SchedulingSpec
+from muster.api.scheduling import GangPolicy, SchedulingPolicy, SchedulingSpec
 from muster.api.workload import ControllerRef, PodGroupTemplate, Workload, WorkloadSpec
 from muster.core.naming import template_name
 from muster.core.ownership import controls
 from muster.core.policy import Policy
+from muster.core.sizing import group_size
 from muster.core.wish import ALLOWED, wish_of
 from muster.workloadbuilder import V1ALPHA2, WorkloadBuilder
 
@@ -37,12 +38,16 @@ def workload_behind(job: JobView, group: PodGroup) -> Workload:
     )
 
 
-def desired_pod_group(job: JobView, workload: Workload, name: str, dialect: Dialect) -> PodGroup:
-    """A copy of every field of the Workload's one template."""
+def desired_pod_group(
+    job: JobView, workload: Workload, name: str, dialect: Dialect, policy: Policy = _DEFAULTS
+) -> PodGroup:
+    """A copy of every field of the Workload's one template, in the size that the Job has now."""
     (template,) = workload.spec.pod_group_templates
     shared = {
         field: getattr(template, field) for field in SchedulingSpec.model_fields if field in template.model_fields_set
     }
+    if (size := group_size(job, workload, policy)) is not None:
+        shared["scheduling_policy"] = SchedulingPolicy(gang=GangPolicy(min_count=size))
     ref = WorkloadTemplateRef(workload_name=workload.metadata.name, pod_group_template_name=template.name)
     # A user's own Workload outlives the Job, and would keep the PodGroup alive: then it is the Job's alone.
     owners = (controlled_by(job), *([_described_by(workload, dialect)] if controls(job, workload.metadata) else []))

@@ -33,6 +33,11 @@ class EventReason(StrEnum):
         "the annotation muster.dev/scheduling asks for something else than the Job's PodGroup was made with",
     )
     GROUP_LOST = "GroupLost", "somebody's own PodGroup was deleted while pods were in it; they wait until it is back"
+    GANG_RESIZED = "GangResized", "the gang has another size now, so that pods which wait for it can start"
+    GANG_NOT_RESIZED = (
+        "GangNotResized",
+        "a pod waits for a gang that cannot be whole any more, and Muster may not replace its PodGroup",
+    )
 
 
 _ASIDE = EventReason.STANDING_ASIDE

@@ -74,12 +74,6 @@ def wish_of(job: JobView, policy: Policy) -> Wish:
     return _default(job, policy, errors) if errors else Wish(item, asked=True)
 
 
-def wanted_size(job: JobView, policy: Policy) -> int | None:
-    """How many pods the Job's gang is to hold together; None if it is to be no gang."""
-    gang = wish_of(job, policy).gang
-    return gang.min_count if gang else None
-
-
 def not_a_gang(job: JobView) -> Reason | None:
     """Why the Job does not qualify by its shape (KEP-5547)."""
     if not job.indexed:

@@ -44,8 +44,9 @@ async def find_problem(client: KubeClient, dialect: Dialect, synced: bool = Fals
 async def find_missing_right(client: KubeClient, dialect: Dialect) -> str:
     """The same for writes, which cannot be tried out: the API server is asked what Muster may do."""
     needed = [("create", resource, "") for resource in (workloads(dialect), pod_groups(dialect), EVENTS)]
+    needed += [(verb, pod_groups(dialect), "") for verb in ("delete", "patch")]
     if not dialect.native:
-        needed += [("patch", pod_groups(dialect), part) for part in ("", "status")]
+        needed.append(("patch", pod_groups(dialect), "status"))
         needed.append(("list", PRIORITY_CLASSES, ""))
     for verb, resource, part in needed:
         try:

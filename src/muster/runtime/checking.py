@@ -12,6 +12,7 @@ from muster.api.job import JobView
 from muster.api.keys import JobKey, Uid
 from muster.api.wire import Unreadable
 from muster.core.decide import Rules, decide
+from muster.core.resizing import misfit
 from muster.kube.client import PAGE_SIZE, KubeClient, Object
 from muster.kube.errors import KubeError
 from muster.kube.probing import find_missing_right, find_problem
@@ -145,7 +146,8 @@ class Resync:
         """Jobs that still want something. A wake-up that was lost is made up for here."""
         keys = set()
         for number, key in enumerate(list(self.observer.cache.jobs)):
-            if not decide(self.observer.cache.observe(key), self.rules).settled:
+            seen = self.observer.cache.observe(key)
+            if not decide(seen, self.rules).settled or misfit(seen, self.rules) is not None:
                 keys.add(key)
             if number % SLICE == 0:
                 await asyncio.sleep(0)  # ten thousand Jobs must not hold up admission

@@ -24,6 +24,7 @@ class Metrics:
             ["reason"],
         )
         self.events_dropped = counter("muster_events_dropped", "Events that were not posted, since too many waited")
+        self.resizes = counter("muster_resizes", "PodGroups that were replaced by one of another size, by why", ["why"])
         self.gangs = gauge("muster_gangs", "PodGroups of Jobs, by state", ["state"])
         self.formation = Histogram(
             "muster_formation_seconds",

@@ -10,7 +10,7 @@ from muster.api.keys import JobRef
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
 from muster.api.pod import CONTROLLER_UID_LABEL, PodView
 from muster.api.podgroup import PodGroup
-from muster.api.wire import Unreadable
+from muster.api.wire import Unreadable, mapping
 from muster.api.workload import Workload
 from muster.core.decide import NO_PODS, TRIED_NAMES, Observed, Pods, anchor_of
 from muster.core.naming import pod_group_name, template_name, workload_name
@@ -24,6 +24,7 @@ STRANGERS = {"labelSelector": f"{MANAGED_BY_LABEL}!={MANAGED_BY}"}
 """Objects that somebody else made. Ours are many, and found by name; these are few, so that listing them is cheap."""
 
 LIVE = "status.phase!=Succeeded,status.phase!=Failed"
+_UNBOUND = f"{LIVE},spec.nodeName="
 _ONE_PAGE = {"limit": "20"}
 
 
@@ -123,6 +124,16 @@ class Observer:
         except NotFound:
             return NO_PODS
         return self._pods(pod) if pod.job == ref else NO_PODS
+
+    async def waits(self, ref: JobRef, group: str) -> bool:
+        """Is any of the Job's living pods in the group without a node? Only those without one are listed."""
+        query = {"labelSelector": f"{CONTROLLER_UID_LABEL}={ref.uid}", "fieldSelector": _UNBOUND, **_ONE_PAGE}
+        async for raw in every_item(self.client, PODS, ref.key.namespace, query):
+            pod = PodView.parse(raw)
+            leaves = mapping(raw, "metadata").get("deletionTimestamp") is not None
+            if pod.job == ref and not leaves and self.dialect.group_of(pod) == group:
+                return True
+        return False
 
     async def pod_group(self, namespace: str, name: str) -> PodGroup | None:
         try:

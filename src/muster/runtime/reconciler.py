@@ -2,16 +2,18 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from muster.api.keys import JobKey
 from muster.core.complaints import complaints
 from muster.core.decide import Decision, Observed, Rules, anchor_of, decide
 from muster.core.ownership import has_ours
+from muster.core.resizing import misfit
 from muster.kube.errors import KubeError, RetryLater, Terminating
 from muster.runtime.cache import Cache
 from muster.runtime.formation import Formation, Unsettled
 from muster.runtime.queue import WorkQueue
+from muster.runtime.resizing import Resizing
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +26,10 @@ class Reconciler:
     rules: Rules
     only_own: bool = False
     """The gate is not asked about every pod. What it has begun is kept up here, and nothing else is begun."""
+    resizing: Resizing = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.resizing = Resizing(self.formation, self.rules)
 
     async def run(self, workers: int) -> None:
         async with asyncio.TaskGroup() as group:
@@ -40,6 +46,8 @@ class Reconciler:
         if seen.job is not None and (decision.reason.event or not decision.settled):
             self.formation.forget(seen.job.uid)  # something is missing or in the way, whatever the last pod was told
             return await self.formation.ensure(seen.job.ref)
+        if seen.job is not None and misfit(seen, self.rules) is not None:
+            await self.resizing.resize(seen.job.ref)
         return decision
 
     def _complain(self, seen: Observed) -> None:

@@ -10,7 +10,8 @@ from muster.core.desired import desired_workload
 from muster.core.eligibility import left_alone
 from muster.core.policy import Policy
 from muster.core.reasons import Reason
-from muster.core.wish import wanted_size, wish_of
+from muster.core.sizing import wanted_size
+from muster.core.wish import wish_of
 from tests.builders import JobBuilder, a_gang, a_job, a_workload
 
 DEFAULTS = Policy()

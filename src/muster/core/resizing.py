@@ -1,0 +1,101 @@
+"""When a gang's PodGroup has to be replaced by one of another size."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from muster.api.job import JobView
+from muster.api.podgroup import PodGroup
+from muster.api.workload import Workload
+from muster.core.decide import Observed, Rules, anchor_of
+from muster.core.eligibility import left_alone
+from muster.core.ownership import pod_groups_of, workloads_of
+from muster.core.sizing import describes_as_muster, group_size, wanted_size
+
+
+class Why(StrEnum):
+    """Also the metric's label."""
+
+    ENDED = "ended"
+    """Some indexes have ended, and a pod of the others waits for them."""
+    ASKED = "asked"
+    """The Job asks for another number of pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A gang whose PodGroup has not the size that its Job needs."""
+
+    job: JobView
+    group: PodGroup
+    size: int
+    """What it should be."""
+    why: Why
+    obstacle: str = ""
+    """Why Muster may not replace it."""
+
+    @property
+    def was(self) -> int:
+        return self.group.gang.min_count if self.group.gang else 0
+
+    @property
+    def sentence(self) -> str:
+        if self.why is Why.ASKED:
+            return f"the Job asks for {self.job.parallelism} pods now"
+        ended = (self.job.completions or 0) - self.job.unfinished
+        return f"{ended} of {self.job.completions} indexes have ended, and a pod of the others waits"
+
+
+def misfit(seen: Observed, rules: Rules) -> Misfit | None:
+    """None also where it does not matter: while every pod has its node, a number that nobody can reach harms nobody.
+
+    With `ENDED` it is still to be seen whether a pod really waits. That is asked only if the Job's own status says that
+    pods were lost and not all of them are back, so a cluster in which nothing goes wrong is not asked anything.
+    """
+    job = seen.job
+    if job is None or not _gets_pods(job) or job.key.namespace in rules.policy.excluded_namespaces:
+        return None
+    # What Muster has made it looks after, also where by now it would not make it any more.
+    found = _own(job, seen) or (_strange(job, seen) if left_alone(job, rules.policy) is None else None)
+    if found is None:
+        return None
+    group, workload, obstacle = found
+    size = group_size(job, workload, rules.policy)
+    if size is None or group.gang is None or size == group.gang.min_count:
+        return None
+    wanted = wanted_size(job, rules.policy)
+    asked = size > group.gang.min_count or (wanted is not None and wanted < group.gang.min_count)
+    if asked and describes_as_muster(job, workload) and not obstacle:
+        return Misfit(job, group, size, Why.ASKED)
+    held = size < group.gang.min_count and job.unready > 0
+    return Misfit(job, group, size, Why.ENDED, obstacle) if held else None
+
+
+def _gets_pods(job: JobView) -> bool:
+    return not (job.being_deleted or job.suspended or job.ending or job.finished)
+
+
+_Found = tuple[PodGroup, Workload, str]
+
+
+def _own(job: JobView, seen: Observed) -> _Found | None:
+    """The PodGroup that Muster made, while it could be made again: its Workload is there and stays."""
+    group = anchor_of(seen)
+    workload = next(
+        (w for w in workloads_of(job, seen.workloads) if group and w.metadata.name == group.workload_name), None
+    )
+    if group is None or workload is None or not _could_be_made_from(workload):
+        return None
+    # A claim that was made for a group goes with it, and with the claim the devices of pods that run.
+    return group, workload, "it has resource claims" if group.spec.resource_claims else ""
+
+
+def _strange(job: JobView, seen: Observed) -> _Found | None:
+    for workload in workloads_of(job, seen.workloads)[:1]:
+        for group in pod_groups_of(job, workload, seen.pod_groups)[:1]:
+            if anchor_of(seen) is None and _could_be_made_from(workload):
+                return group, workload, "it is not Muster's"
+    return None
+
+
+def _could_be_made_from(workload: Workload) -> bool:
+    return len(workload.spec.pod_group_templates) == 1 and workload.metadata.deletion_timestamp is None

@@ -1,0 +1,127 @@
+"""Replaces a gang's PodGroup by one of another size, under the same name.
+
+Its pods know it by that name, and running ones stay as they are. It takes three writes: delete, let go, make. Each of
+them rests on what is stored and on nothing else, so that whoever comes next, after a crash at any point, goes on from
+there; and once the old one is gone, the pod gate and the controller make it again as they make every PodGroup that is
+missing, in the size that the Job has then.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from muster.api.keys import JobRef
+from muster.api.podgroup import PROTECTION, PodGroup
+from muster.core.decide import Rules
+from muster.core.reasons import EventReason
+from muster.core.resizing import Misfit, Why, misfit
+from muster.kube.client import Object
+from muster.kube.errors import AlreadyExists, Conflict, Forbidden, NotFound, Rejected
+from muster.kube.resources import pod_groups
+from muster.runtime.formation import Formation, Unsettled
+
+TRIES = 3
+"""The scheduler reports in the PodGroup, so it may well change between two looks."""
+
+
+@dataclass(slots=True)
+class Resizing:
+    formation: Formation
+    rules: Rules
+
+    async def resize(self, ref: JobRef) -> None:
+        """Bring the Job's PodGroup to its size, if a live look shows that this is needed."""
+        for _ in range(TRIES):
+            with suppress(Conflict):
+                return await self._try(ref)
+        raise Unsettled(f"the PodGroup of Job {ref.key} kept changing while it was resized")
+
+    async def _try(self, ref: JobRef) -> None:
+        found, stored = await self._look(ref)
+        if found is None or stored is None:
+            return
+        if found.obstacle:
+            self._tell_why_not(found)
+            return
+        if found.group.metadata.deletion_timestamp is None:
+            await self._delete(found.group)
+        if await self._let_go(found.group):
+            await self._make(ref, self.formation.observer.dialect.resized(stored, found.size))
+            self._tell(found)
+
+    async def _look(self, ref: JobRef) -> tuple[Misfit | None, Object | None]:
+        """From the store: the Job, its Workload, the PodGroup as it is stored, and whether a pod waits for it."""
+        observer = self.formation.observer
+        seen = await observer.live(ref, thorough=True)
+        if (found := misfit(seen, self.rules)) is None or (stored := await self._stored(found.group)) is None:
+            return None, None
+        now = observer.dialect.read_pod_group(stored)
+        others = tuple(group for group in seen.pod_groups if group.metadata.name != now.metadata.name)
+        found = misfit(replace(seen, pod_groups=(*others, now)), self.rules)
+        if found is None or (found.why is Why.ENDED and not await observer.waits(ref, now.metadata.name)):
+            return None, None
+        return found, stored
+
+    async def _stored(self, group: PodGroup) -> Object | None:
+        """Not from the cache, which may be behind, and has not all of it."""
+        observer, metadata = self.formation.observer, group.metadata
+        try:
+            raw = await observer.client.get(pod_groups(observer.dialect), metadata.namespace, metadata.name)
+        except NotFound:
+            observer.cache.drop_pod_group(metadata)
+            return None
+        observer.cache.put_pod_group(observer.dialect.read_pod_group(raw))
+        return raw
+
+    async def _delete(self, group: PodGroup) -> None:
+        """Exactly what was looked at, and no later one of that name."""
+        observer, metadata = self.formation.observer, group.metadata
+        exactly = {"uid": str(metadata.uid), "resourceVersion": metadata.resource_version}
+        with suppress(NotFound):
+            await observer.client.delete(pod_groups(observer.dialect), metadata.namespace, metadata.name, exactly)
+
+    async def _let_go(self, group: PodGroup) -> bool:
+        """Take the finalizer off that would keep it until all its pods have ended. True once the old one is gone."""
+        observer, old = self.formation.observer, group.metadata
+        raw = await self._stored(group)
+        now = observer.dialect.read_pod_group(raw).metadata if raw is not None else None
+        if now is None or now.uid != old.uid:
+            return True
+        left = [finalizer for finalizer in now.finalizers if finalizer != PROTECTION]
+        if len(left) < len(now.finalizers):
+            change = {"metadata": {"finalizers": left, "resourceVersion": now.resource_version}}
+            with suppress(NotFound):
+                await observer.client.patch(pod_groups(observer.dialect), old.namespace, old.name, change)
+        if left:
+            return False  # somebody's own finalizer holds it; its end wakes us
+        observer.cache.drop_pod_group(old)
+        return True
+
+    async def _make(self, ref: JobRef, body: Object) -> None:
+        observer = self.formation.observer
+        self.formation.forget(ref.uid)
+        try:
+            made = await observer.client.create(pod_groups(observer.dialect), ref.key.namespace, body)
+        except AlreadyExists:
+            return  # the gate, or another replica, was first
+        except (Forbidden, Rejected):
+            # The server does not take it as it was (its priority class has another value, say): then from the template.
+            await self.formation.ensure(ref)
+            return
+        observer.cache.put_pod_group(observer.dialect.read_pod_group(made))
+
+    def _tell(self, done: Misfit) -> None:
+        recorder, name = self.formation.recorder, done.group.metadata.name
+        recorder.metrics.resizes.labels(done.why.value).inc()
+        recorder.tell(
+            done.job,
+            EventReason.GANG_RESIZED,
+            f"Resized PodGroup {name} from {done.was} to {done.size} pods: {done.sentence}",
+        )
+
+    def _tell_why_not(self, found: Misfit) -> None:
+        self.formation.recorder.warn(
+            found.job,
+            EventReason.GANG_NOT_RESIZED,
+            f"PodGroup {found.group.metadata.name} holds {found.was} pods together, but {found.sentence}. "
+            f"Muster cannot replace it, since {found.obstacle}: delete the Job and create it again",
+        )
