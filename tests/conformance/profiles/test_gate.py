@@ -1,11 +1,15 @@
 """The pod gate: which group a pod joins, whatever else exists in the namespace or happens in mid-run."""
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 
 import pytest
 
 from muster.api.keys import Uid
 from muster.core.naming import pod_group_name, template_name, workload_name
+from tests.e2e.conftest import own_namespace
 from tests.e2e.support.api import Api, ApiError, Object
 from tests.e2e.support.https import pod_of
 from tests.e2e.support.muster import Muster
@@ -22,6 +26,9 @@ from tests.e2e.support.objects import (
 )
 from tests.e2e.support.pairs import BASIC, GANG_OF_4, delete_pod_group, pair_of, pod_group, workload
 from tests.e2e.support.waiting import always, eventually
+
+Happening = Callable[[Api, str, Object], None]
+"""What is done to the Job "train" of a namespace and to its PodGroup."""
 
 OWN_WORKLOADS = {
     "a gang with its PodGroup": (GANG_OF_4, True),
@@ -47,30 +54,70 @@ def test_a_job_whose_pods_are_plain_stays_plain(api: Api, process: Muster, names
     assert (api.list("workloads", namespace), api.list("podgroups", namespace)) == ([], [])
 
 
-def test_a_pod_group_deleted_in_mid_run_is_made_again_under_its_name(api: Api, muster: Muster, namespace: str) -> None:
-    group = running_gang(api, namespace)
-    delete_pod_group(api, namespace, group["metadata"]["name"])
-    again = eventually(lambda: api.find("podgroups", group["metadata"]["name"], namespace), "it is made again")
-    assert again is not None
-    assert again["metadata"]["uid"] != group["metadata"]["uid"]
-    assert again["spec"] == group["spec"]
-    assert [group_of(pod) for pod in replace_pods(api, namespace)] == [group["metadata"]["name"]]
-    eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "the replacements are bound")
+@dataclass(frozen=True)
+class MidRun:
+    """A gang to which something happened in mid-run; after that it lost a pod."""
+
+    namespace: str
+    group: Object
+    """As it was before."""
+    replacement: Object
 
 
-def test_pods_stay_together_when_a_second_workload_appears_in_mid_run(api: Api, muster: Muster, namespace: str) -> None:
-    group = running_gang(api, namespace)
+def lose_pod_group(api: Api, namespace: str, group: Object) -> None:
+    name = group["metadata"]["name"]
+    delete_pod_group(api, namespace, name)
+    eventually(lambda: api.find("podgroups", name, namespace), "it is made again")
+
+
+def meet_second_workload(api: Api, namespace: str, group: Object) -> None:
     api.create("workloads", workload("second", "train"), namespace)
-    assert [group_of(pod) for pod in replace_pods(api, namespace)] == [group["metadata"]["name"]]
-    eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "the replacements are bound")
-    assert len(api.list("podgroups", namespace)) == 1
 
 
-def test_pods_stay_together_when_the_workload_is_deleted_in_mid_run(api: Api, muster: Muster, namespace: str) -> None:
-    group = running_gang(api, namespace)
+def lose_workload(api: Api, namespace: str, group: Object) -> None:
     api.delete("workloads", group["spec"]["podGroupTemplateRef"]["workload"]["workloadName"], namespace)
-    assert [group_of(pod) for pod in replace_pods(api, namespace)] == [group["metadata"]["name"]]
-    eventually(lambda: all_pods(api, namespace, "train", 4, is_bound), "the replacements are bound")
+
+
+@pytest.fixture(scope="module")
+def mid_run(api: Api, muster: Muster) -> Iterator[dict[Happening, MidRun]]:
+    """All at once, since the Job controller takes its time to replace a pod."""
+    with ExitStack() as stack:
+        begun = []
+        for happens in (lose_pod_group, meet_second_workload, lose_workload):
+            namespace = stack.enter_context(contextmanager(own_namespace)(api))
+            group = running_gang(api, namespace)
+            happens(api, namespace, group)
+            begun.append((happens, namespace, group, lose_pods(api, namespace)))
+        yield {
+            happens: MidRun(namespace, group, *in_their_place(api, namespace, before))
+            for happens, namespace, group, before in begun
+        }
+
+
+def test_a_pod_group_deleted_in_mid_run_is_made_again_under_its_name(
+    api: Api, mid_run: dict[Happening, MidRun]
+) -> None:
+    seen = mid_run[lose_pod_group]
+    again = api.get("podgroups", seen.group["metadata"]["name"], seen.namespace)
+    assert again["metadata"]["uid"] != seen.group["metadata"]["uid"]
+    assert again["spec"] == seen.group["spec"]
+    assert_stayed_together(api, seen)
+
+
+def test_pods_stay_together_when_a_second_workload_appears_in_mid_run(
+    api: Api, mid_run: dict[Happening, MidRun]
+) -> None:
+    assert_stayed_together(api, mid_run[meet_second_workload])
+    assert len(api.list("podgroups", mid_run[meet_second_workload].namespace)) == 1
+
+
+def test_pods_stay_together_when_the_workload_is_deleted_in_mid_run(api: Api, mid_run: dict[Happening, MidRun]) -> None:
+    assert_stayed_together(api, mid_run[lose_workload])
+
+
+def assert_stayed_together(api: Api, seen: MidRun) -> None:
+    assert group_of(seen.replacement) == seen.group["metadata"]["name"]
+    eventually(lambda: all_pods(api, seen.namespace, "train", 4, is_bound), "the replacements are bound")
 
 
 @pytest.mark.parametrize("kind", OWN_WORKLOADS)
@@ -167,15 +214,24 @@ def running_gang(api: Api, namespace: str) -> Object:
     return group
 
 
-def replace_pods(api: Api, namespace: str, count: int = 1) -> list[Object]:
-    """Delete pods of the Job "train"; those made in their place, after a back-off of 10 s."""
+def replace_pods(api: Api, namespace: str) -> list[Object]:
+    return in_their_place(api, namespace, lose_pods(api, namespace))
+
+
+def lose_pods(api: Api, namespace: str) -> set[str]:
+    """Delete a pod of the Job "train"; the UIDs that its pods had until then."""
     before = {pod["metadata"]["uid"] for pod in pods_of(api, namespace, "train")}
-    for pod in unfinished_pods(api, namespace, "train")[:count]:
+    for pod in unfinished_pods(api, namespace, "train")[:1]:
         api.delete("pods", pod["metadata"]["name"], namespace)
+    return before
+
+
+def in_their_place(api: Api, namespace: str, before: set[str]) -> list[Object]:
+    """What was made for the pod that was deleted, after a back-off of 10 s."""
 
     def fresh() -> list[Object]:
         made = [pod for pod in pods_of(api, namespace, "train") if pod["metadata"]["uid"] not in before]
-        return made if len(made) == count else []
+        return made if len(made) == 1 else []
 
     return eventually(fresh, "pods in their place", 60)
 
