@@ -255,7 +255,9 @@ def _matches(selector: str, value_of: Callable[[str], str]) -> bool:
     for term in filter(None, selector.split(",")):
         key, equals, wanted = term.partition("=")
         if not equals:
-            raise Rejected(f"the model does not know the selector {term!r}")
+            if not value_of(key):
+                return False
+            continue
         differs = key.endswith("!")
         if (value_of(key.removesuffix("!")) == wanted) is differs:
             return False

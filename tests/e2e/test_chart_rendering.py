@@ -34,6 +34,7 @@ def test_it_is_clean(values: str) -> None:
         pytest.param("flowControl.precedence=9500", "maximum: got 9,500, want 8,999", id="behind all ServiceAccounts"),
         pytest.param("leadership.renewSeconds=12", "leadership.renewSeconds", id="renewed too seldom"),
         pytest.param("certificates.leafDays=2000", "certificates.leafDays", id="outlived by its certificate"),
+        pytest.param("leave.waitSeconds=100", "leave.waitSeconds", id="given up while it waits"),
         pytest.param("drainSeconds=40", "drainSeconds", id="killed while it drains"),
         pytest.param("ports.health=9443", "ports.health", id="one port for two things"),
     ],

@@ -59,6 +59,8 @@ class Scenario:
     dialect: Dialect = NATIVE
     watching: bool = True
     """False: the streams are down, and the gate is on its own."""
+    eager: bool = True
+    """False: they look, but nobody leads, so nothing is made before a pod asks for it."""
     racing: bool = False
     """Controller and gate at the same time, instead of one after the other."""
     replicas: int = 1
@@ -82,7 +84,7 @@ class Process:
     """One life of Muster: all that it keeps in memory, lost in a crash."""
 
     def __init__(self, world: "World", number: int = 0) -> None:
-        self.world, self.number, self.dead = world, number, False
+        self.world, self.number, self.dead, self.being_left = world, number, False, False
         client = DisturbedClient(FakeClient(world.cluster), self)
         self.dialect = dialect = world.scenario.dialect
         policy = world.scenario.policies[min(number, len(world.scenario.policies) - 1)]
@@ -90,7 +92,9 @@ class Process:
         self.cache, self.queue = Cache(), WorkQueue[JobKey]()
         observer = Observer(client, dialect, self.cache)
         self.recorder = Recorder(FakeClient(world.cluster), "test")
-        formation = Formation(observer, Executor(observer), rules, self.recorder, Health())
+        formation = Formation(
+            observer, Executor(observer), rules, self.recorder, Health(), being_left=lambda: self.being_left
+        )
         self.gate = PodGate(formation)
         self.reconciler = Reconciler(self.cache, self.queue, formation, rules)
         self.resync = Resync(observer, self.queue, rules, every_seconds=300)
@@ -128,6 +132,8 @@ class Process:
         return await self.work_off()
 
     async def work_off(self) -> bool:
+        if not self.world.scenario.eager:
+            return True
         failed: list[JobKey] = []
         while len(self.queue):
             key = await self.queue.get()

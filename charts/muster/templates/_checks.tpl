@@ -9,6 +9,9 @@
 {{- if gt (mul 2 (int .Values.certificates.leafDays)) (int .Values.certificates.authorityDays) }}
 {{- fail "certificates.leafDays must be at most half of certificates.authorityDays, or the authority is renewed all the time" }}
 {{- end }}
+{{- if gt (add 30 (int .Values.leadership.durationSeconds) (int .Values.leave.waitSeconds)) (int .Values.leave.timeoutSeconds) }}
+{{- fail "leave.waitSeconds plus leadership.durationSeconds plus 30 seconds to start must fit into leave.timeoutSeconds" }}
+{{- end }}
 {{- if eq (int .Values.ports.admission) (int .Values.ports.health) }}
 {{- fail "ports.health and ports.admission must differ" }}
 {{- end }}

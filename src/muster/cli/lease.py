@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from muster.api.wire import integer, mapping, text
-from muster.core.election import LEFT, LONGEST_BELIEVED_SECONDS, NOTICED
+from muster.core.election import LEFT, LONGEST_BELIEVED_SECONDS, NOTICED, SHARE_OF_DURATION, TAKEN_FROM
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import Conflict, NotFound
 from muster.kube.resources import LEASES
 
 TRIES = 5
 LOOK_SECONDS = 1.0
-SHARE_OF_DURATION = 0.5
-"""A leader looks at its Lease at least twice in its duration."""
 
 
 @dataclass(slots=True)
@@ -54,17 +52,26 @@ class LeaseInHand:
 
 
 def _taken(lease: Object) -> Object:
-    metadata, spec = dict(mapping(lease, "metadata")), mapping(lease, "spec")
-    if text(spec, "holderIdentity") != LEFT:  # who noticed an earlier `muster leave` may be gone
-        metadata["annotations"] = {k: v for k, v in mapping(metadata, "annotations").items() if k != NOTICED}
+    metadata, spec = mapping(lease, "metadata"), mapping(lease, "spec")
+    annotations, holder = dict(mapping(metadata, "annotations")), text(spec, "holderIdentity")
+    if holder != LEFT:  # who noticed an earlier `muster leave` may be gone
+        annotations.pop(NOTICED, None)
+        annotations[TAKEN_FROM] = holder
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return {**lease, "metadata": metadata, "spec": {**spec, "holderIdentity": LEFT, "renewTime": now}}
+    return {
+        **lease,
+        "metadata": {**metadata, "annotations": annotations},
+        "spec": {**spec, "holderIdentity": LEFT, "renewTime": now},
+    }
 
 
 def _noticed_after_seconds(lease: Object) -> float:
-    """Also a Lease that nobody holds may be about to be taken."""
+    """Until nobody leads, whether the leader hears of it or not, and the others have seen that it did.
+
+    Also a Lease that nobody holds may be about to be taken.
+    """
     spec = mapping(lease, "spec")
     if not text(spec, "holderIdentity"):
         return 2 * LOOK_SECONDS
     duration = min(float(max(0, integer(spec, "leaseDurationSeconds") or 0)), LONGEST_BELIEVED_SECONDS)
-    return duration * SHARE_OF_DURATION + LOOK_SECONDS
+    return duration * SHARE_OF_DURATION + 2 * LOOK_SECONDS

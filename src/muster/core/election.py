@@ -13,8 +13,8 @@ LONGEST_BELIEVED_SECONDS = 300.0
 """What a Lease says about its own duration is believed up to here: anybody could have written it."""
 LEFT = "muster leave"
 """Who holds the Lease while Muster is being left. No pod and no host can have this name."""
-NOTICED = "muster.dev/noticed-by"
-"""Annotation of the Lease: the replicas that have seen this, and begin no new gang since."""
+TAKEN_FROM, NOTICED = "muster.dev/taken-from", "muster.dev/noticed-by"
+"""Annotations of the Lease meanwhile: who held it before, and which replicas have seen that it was taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,9 @@ class Lease:
     holder: str
     """Empty: released."""
     duration_seconds: float
+    taken_from: str = ""
+    """Whom `muster leave` took it from."""
+    noticed_by: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +51,23 @@ class Standing:
     seen: Lease | None = None
     seen_since: float = 0.0
     """When the Lease was first seen as it is."""
+    left_since: float | None = None
+    """When `muster leave` was first seen to hold it; None while another does."""
+    nobody_leads: bool = False
+    """Whoever it was taken from knows, and has stopped."""
 
     def leads(self, now: float) -> bool:
         return self.leading_until is not None and now < self.leading_until
 
-    @property
-    def being_left(self) -> bool:
-        """Also for who comes while it goes on: until the Lease is another's, or has run out."""
-        return self.seen is not None and self.seen.holder == LEFT
+    def being_left(self, terms: Terms, now: float) -> bool:
+        """Begin no new gang: Muster is being left, and no leader begins one any more either.
+
+        That comes first. A leader forms gangs before their pods ask, so it may have looked for plain pods while one
+        that was let in here is still on its way.
+        """
+        if self.left_since is None:
+            return False
+        return self.nobody_leads or now >= self.left_since + terms.leading_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +104,7 @@ def look(standing: Standing, found: Lease | None, terms: Terms, now: float) -> t
     """The Lease was read; None: there is none."""
     if found is None:
         return _without(standing, terms, now)
+    standing = heed(standing, found, terms, now)
     if found.holder == LEFT and _is_news(standing):
         return lost(standing), Withdraw()
     if standing.seen is None or standing.seen.version != found.version:
@@ -105,6 +118,15 @@ def look(standing: Standing, found: Lease | None, terms: Terms, now: float) -> t
     return standing, Wait(left) if left > 0 else Take()
 
 
+def heed(standing: Standing, found: Lease, terms: Terms, now: float) -> Standing:
+    """Is Muster being left? Also who comes while that goes on heeds it, until the Lease is another's again."""
+    if found.holder != LEFT:
+        return replace(standing, left_since=None, nobody_leads=False)
+    stopped = found.taken_from in {"", terms.identity} or found.taken_from in found.noticed_by
+    since = standing.left_since if standing.left_since is not None else now
+    return replace(standing, left_since=since, nobody_leads=stopped)
+
+
 def _is_news(standing: Standing) -> bool:
     """Who comes later is not meant: Muster was installed again, and what is left of `muster leave` runs out."""
     return standing.seen is not None and standing.seen.holder != LEFT
@@ -112,6 +134,7 @@ def _is_news(standing: Standing) -> bool:
 
 def won(standing: Standing, written: Lease, began: float, terms: Terms) -> Standing:
     """Our write went well; it began at that time."""
+    standing = heed(standing, written, terms, began)
     return replace(standing, leading_until=began + terms.leading_seconds, seen=written, seen_since=began)
 
 

@@ -15,6 +15,7 @@ from muster.api.wire import Raw, Unreadable, as_object, integer, mapping, text
 from muster.core.election import (
     LEFT,
     NOTICED,
+    TAKEN_FROM,
     Create,
     Lease,
     Move,
@@ -23,6 +24,7 @@ from muster.core.election import (
     Terms,
     Wait,
     Withdraw,
+    heed,
     look,
     lost,
     won,
@@ -48,7 +50,7 @@ class Lead(Protocol):
         """Somebody ran `muster leave` while we were there: register nothing and make nothing any more."""
 
     def being_left(self) -> bool:
-        """`muster leave` was run, or is at work: begin no new gang."""
+        """`muster leave` was run, or is at work, and nobody leads any more: begin no new gang."""
 
     async def run(self) -> None:
         """Take part in the election, until cancelled."""
@@ -107,10 +109,10 @@ class Leadership:
         return self._left
 
     def being_left(self) -> bool:
-        return self._left or self._standing.being_left
+        return self._standing.being_left(self.terms, self.clock())
 
     async def run(self) -> None:
-        while not self._leaving and not self._signed:
+        while not self._leaving and not (self._signed and self.being_left()):
             pause = LOOK_SECONDS
             try:
                 async with asyncio.timeout(self.terms.renew_seconds):
@@ -161,12 +163,12 @@ class Leadership:
         """One look and at most one write; how long to wait until the next."""
         found = await self._read()
         if self._left:
-            return await self._sign(found)
+            return await self._stand_back(found)
         self._standing, move = look(self._standing, found, self.terms, self.clock())
         if isinstance(move, Withdraw):
             self._left = True
             logger.warning("`muster leave` was run: no gang is begun any more, until Muster is started again")
-            return await self._sign(found)
+            return await self._stand_back(found)
         if isinstance(move, Wait):
             return min(LOOK_SECONDS, max(0.05, move.seconds))
         began = self.clock()
@@ -178,22 +180,29 @@ class Leadership:
             self._standing = won(self._standing, written, began, self.terms)
         return self.terms.renew_seconds
 
-    async def _sign(self, found: Lease | None) -> float:
-        """`muster leave` gives gangs time to be completed only where somebody is there to do it."""
-        if found is not None and found.holder == LEFT and self._raw is not None:
-            metadata = mapping(self._raw, "metadata")
-            annotations = mapping(metadata, "annotations")
-            known = [name for name in text(annotations, NOTICED).split(",") if name]
-            signed = {**annotations, NOTICED: ",".join([*known, self.terms.identity])}
-            body = {**self._raw, "metadata": {**metadata, "annotations": signed}}
+    async def _stand_back(self, found: Lease | None) -> float:
+        """Sign, and look on until whoever led has signed.
+
+        `muster leave` gives gangs time to be completed only where somebody says so that he is there to do it.
+        """
+        if found is not None:
+            self._standing = heed(self._standing, found, self.terms, self.clock())
+        if found is None or found.holder != LEFT:
+            self._signed = True
+        elif not self._signed:
             try:
-                await self.client.replace(LEASES, self.namespace, self.name, body)
-            except Conflict:
-                return 0.0  # another signs, too: look again
-            except NotFound:
-                pass
-        self._signed = True
-        return 0.0
+                await self.client.replace(LEASES, self.namespace, self.name, self._signature())
+            except (Conflict, NotFound):
+                return 0.0  # it was changed by another: look again
+            self._signed = True
+        return LOOK_SECONDS
+
+    def _signature(self) -> Object:
+        lease = self._raw or {}
+        metadata = mapping(lease, "metadata")
+        annotations = mapping(metadata, "annotations")
+        names = ",".join(name for name in (text(annotations, NOTICED), self.terms.identity) if name)
+        return {**lease, "metadata": {**metadata, "annotations": {**annotations, NOTICED: names}}}
 
     async def _read(self) -> Lease | None:
         try:
@@ -247,8 +256,11 @@ class Leadership:
 def _parse(raw: Object) -> Lease:
     lease = as_object(raw, "Lease")
     metadata, spec = mapping(lease, "metadata"), mapping(lease, "spec")
+    annotations = mapping(metadata, "annotations")
     return Lease(
         version=f"{text(metadata, 'uid')}/{text(metadata, 'resourceVersion')}",
         holder=text(spec, "holderIdentity"),
         duration_seconds=float(max(0, integer(spec, "leaseDurationSeconds") or 0)),
+        taken_from=text(annotations, TAKEN_FROM),
+        noticed_by=frozenset(text(annotations, NOTICED).split(",")),
     )

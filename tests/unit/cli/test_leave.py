@@ -121,8 +121,8 @@ async def test_the_lease_is_taken_then_the_webhooks_go_then_the_finalizers_then_
     assert leaving.problems == []
     assert finalizers(cluster) == [["theirs"], ["theirs"]], "somebody else's stays"
     assert left_over(cluster) == set(DEV)
-    assert sum(waited) == 8.5 + 1, "as long as a leader may take to look at its Lease, and once between two looks"
-    assert len(taken) == 10, "and it does not run out meanwhile"
+    assert sum(waited) == 12 + 1, "until nobody leads and all have seen it, and once between two looks"
+    assert len(taken) == 13, "and it does not run out meanwhile"
     assert said == [
         "taken the Lease ours/muster: replicas that run register nothing and begin no gang any more",
         "no replica has noticed: there is nobody who completes gangs, so none is waited for",

@@ -182,3 +182,30 @@ def test_somebody_leads_in_the_end(
             replica.read(real)
             replica.write(answered=True)
     assert [replica.leads(real) for replica in replicas].count(True) == 1
+
+
+def taken(taken_from: str, *noticed_by: str) -> Lease:
+    return Lease("2", LEFT, 15, taken_from, frozenset(noticed_by))
+
+
+@pytest.mark.parametrize(
+    ("found", "after_seconds"),
+    [
+        pytest.param(taken("other", "third"), 10, id="who led has not said so: until he has surely stopped"),
+        pytest.param(taken("other", "third", "other"), 0, id="who led has noticed"),
+        pytest.param(taken("me"), 0, id="it was ours"),
+        pytest.param(taken(""), 0, id="nobody led"),
+    ],
+)
+@pytest.mark.parametrize("standing", [NEW, seen("other", NOW - 5)], ids=["it comes later", "it was there"])
+def test_no_gate_stands_aside_while_somebody_may_lead(standing: Standing, found: Lease, after_seconds: float) -> None:
+    standing, _ = look(standing, found, ME, NOW)
+    assert standing.being_left(ME, NOW + after_seconds)
+    assert not after_seconds or not standing.being_left(ME, NOW + after_seconds - 0.1)
+
+
+def test_once_another_holds_the_lease_gangs_are_begun_again() -> None:
+    standing, _ = look(NEW, taken(""), ME, NOW)
+    assert standing.being_left(ME, NOW)
+    assert not look(standing, lease("other", "3"), ME, NOW + 1)[0].being_left(ME, NOW + 99)
+    assert not won(standing, lease("me", "3"), NOW + 1, ME).being_left(ME, NOW + 99)
