@@ -1,14 +1,20 @@
 """What people are told of their gang, on each profile: that it has its nodes, or that it waits, and why."""
 
-import pytest
+import json
+import time
+from functools import partial
+from pathlib import Path
 
 from tests.conformance.profiles.test_pod_groups import priority_class
+from tests.e2e.conftest import own_namespace
+from tests.e2e.support.muster import Muster, gate_is_asked
 from tests.e2e.support.nodes import give_room, own_nodes
 from tests.e2e.support.objects import all_pods, end_pod, events_on, gang_job, is_bound, is_running, pods_of
 from tests.e2e.support.pairs import pair_of
 from tests.e2e.support.profiles import Site
 from tests.e2e.support.waiting import always, eventually
 
+SETTINGS = {"apiVersion": "muster.dev/v1alpha1", "kind": "MusterConfiguration"}
 A_WHILE = 3
 SOON = 20
 """A gang is told that it waits after five seconds."""
@@ -89,19 +95,6 @@ def test_a_job_that_is_resumed_is_told_of_again(site: Site, place: str) -> None:
     eventually(lambda: told_in_all(site, place) == (0, 2), "its second start is told", SOON)
 
 
-def test_the_groups_priority_is_that_of_the_pods(site: Site, place: str) -> None:
-    if not site.profile.has_priority_classes:
-        pytest.skip("a server that does not own scheduling.k8s.io has no PriorityClass")
-    with priority_class(site, "urgent", 1000):
-        made = site.api.create("jobs", gang_job("train", pod={"priorityClassName": "urgent"}), place)
-        eventually(lambda: all_pods(site.api, place, "train", 4, is_bound), "it starts", 60)
-        (workload,), (group,) = pair_of(site.api, place, made)
-        assert workload["spec"]["podGroupTemplates"][0]["priorityClassName"] == "urgent"
-        assert (group["spec"]["priorityClassName"], group["spec"]["priority"]) == ("urgent", 1000)
-        assert {pod["spec"]["priority"] for pod in pods_of(site.api, place, "train")} == {1000}
-        assert not told(site, place, "PolicyDropped")
-
-
 def test_a_class_that_does_not_exist_yet_holds_up_the_gang_as_it_holds_up_the_pods(site: Site, place: str) -> None:
     made = site.api.create("jobs", gang_job("train", pod={"priorityClassName": "later"}), place)
     if not site.profile.has_priority_classes:  # nobody asks what the word means
@@ -115,6 +108,30 @@ def test_a_class_that_does_not_exist_yet_holds_up_the_gang_as_it_holds_up_the_po
         eventually(lambda: all_pods(site.api, place, "train", 4, is_bound), "it starts", 60)
         ((_,), (group,)) = pair_of(site.api, place, made)
         assert group["spec"]["priority"] == 7
+
+
+def test_with_a_selector_at_the_gate_only_what_it_selects_gets_a_gang(site: Site, place: str, tmp_path: Path) -> None:
+    """And only when the gate is asked: until then nobody knows whether the Job's pods would join."""
+    selector = {"matchLabels": {"kubernetes.io/metadata.name": place}}
+    settings = tmp_path / "muster.yaml"
+    settings.write_text(json.dumps({**SETTINGS, "webhooks": {"podGate": {"namespaceSelector": selector}}}))
+    chosen = Muster(site.cluster.muster_kubeconfig(), site.api, tmp_path / "log", "--config", str(settings))
+    for elsewhere in own_namespace(site.api):
+        with site.muster.away(), chosen.started():
+            eventually(lambda: gate_is_asked(site.api, place), "the gate is asked")
+            site.api.create("jobs", gang_job("train"), elsewhere)
+            made = site.api.create("jobs", gang_job("train"), place)
+            pods = eventually(partial(all_pods, site.api, place, "train", 4, is_bound), "the selected one starts")
+            ((_,), (group,)) = pair_of(site.api, place, made)
+            assert {site.group_of(pod) for pod in pods} == {group["metadata"]["name"]}
+            eventually(lambda: told_in_all(site, place) == (0, 1), "and is told so")
+            others = eventually(partial(all_pods, site.api, elsewhere, "train", 4, is_bound), "so does the other one")
+            assert {site.group_of(pod) for pod in others} == {None}
+            time.sleep(A_WHILE)
+            assert not site.api.list("workloads", elsewhere), "nothing is made for it"
+            assert {event["source"].get("component") for event in events_on(site.api, elsewhere, "train")} == {
+                "job-controller"
+            }
 
 
 def told(site: Site, place: str, reason: str) -> list[dict[str, str]]:
