@@ -6,6 +6,8 @@ tests prove the other half of that sentence.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,9 @@ from tests.conformance.validation.rows import (
 )
 from tests.conformance.validation.sites import NATIVE, Site, prepared
 from tests.e2e.support.clusters import start_cluster
+from tests.e2e.support.muster import Muster
+from tests.e2e.support.objects import all_pods, events_on, gang_job, is_bound
+from tests.e2e.support.waiting import eventually
 
 PARTS = ("TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption", "DRAWorkloadResourceClaims")
 ALL = (*PARTS, "GangScheduling", "GenericWorkload", "WorkloadWithJob")
@@ -38,6 +43,7 @@ GATED: dict[str, Object] = {
     "V36-32 priority too high": {"priority": 10**9 + 1},
     "V36-55 V36-73 claims": claims(claim()),
 }
+TRAIN = {"apiGroup": "batch", "kind": "Job", "name": "train"}
 EVERYTHING = {**topology("foo"), "disruptionMode": "PodGroup", "priorityClassName": HIGH, **claims(claim())}
 CHANGES: dict[str, Object] = {
     "V36-42 constraints": {"schedulingConstraints": {}},
@@ -57,6 +63,8 @@ class Gated:
     group: Object
     workload: Object
     pod: Object
+    described: Object
+    """A Workload that a user wrote for a Job, with everything in it."""
 
     def restart(self, *gates: str, on: bool) -> None:
         switched = ",".join(f"{gate}={str(on).lower()}" for gate in gates)
@@ -74,6 +82,7 @@ def gated() -> Iterator[Gated]:
                 site.create("podgroups", group(**EVERYTHING)),
                 site.create("workloads", workload(template(**EVERYTHING))),
                 site.api.create("pods", pod, site.namespace),
+                site.create("workloads", workload(template(**EVERYTHING), controllerRef=TRAIN)),
             )
             made.restart(*PARTS, on=False)
             yield made
@@ -113,6 +122,24 @@ def test_v36_72_a_gated_field_that_an_update_adds_is_dropped(gated: Gated) -> No
     for changes in (topology("foo"), claims(claim()), {"disruptionMode": "Pod"}):
         updated = gated.site.update("workloads", {**made, "spec": workload(template(**changes))})
         assert updated["spec"] == made["spec"]
+
+
+def test_muster_tells_what_was_dropped_and_why(gated: Gated, tmp_path: Path) -> None:
+    api, namespace = gated.site.api, gated.site.namespace
+    size = gated.described["spec"]["podGroupTemplates"][0]["schedulingPolicy"]["gang"]["minCount"]
+    with Muster(gated.site.cluster.muster_kubeconfig(), api, tmp_path / "muster.log"):
+        api.create("jobs", gang_job("train", size), namespace)
+        api.create("jobs", gang_job("urgent", size, pod={"priorityClassName": HIGH}), namespace)
+        (told,) = eventually(lambda: events_on(api, namespace, "train", "PolicyDropped"), "it is told")
+        assert told["type"] == "Warning"
+        assert "of PodGroup " in told["message"]
+        for field, gate in zip(EVERYTHING, (PARTS[0], PARTS[1], PARTS[1], PARTS[2]), strict=True):
+            assert f"{field} (feature gate {gate} is off)" in told["message"]
+        (told,) = eventually(lambda: events_on(api, namespace, "urgent", "PolicyDropped"), "it is told")
+        kept = f"The API server did not keep priorityClassName (feature gate {PARTS[1]} is off) of Workload urgent-"
+        assert told["message"].startswith(kept)
+        for name in ("train", "urgent"):
+            eventually(partial(all_pods, api, namespace, name, size, is_bound), f"{name} starts all the same")
 
 
 def test_v36_76_77_the_group_of_a_pod(gated: Gated) -> None:

@@ -40,7 +40,7 @@ def test_every_one_of_many_gangs_gets_one_pair_before_its_first_pod_and_nothing_
         eventually(lambda: all_bound(api, namespace, count * SIZE), "every pod of every gang is bound", 240, every=0.5)
         eventually(lambda: len(pods.created()) == count * SIZE, "the watch shows every pod")
     assert_one_pair_each_in_order(uids, workloads, groups, pods)
-    eventually(lambda: two_events_each(local, namespace, began, count), "both events of every Job are posted")
+    eventually(lambda: told_of_each(api, namespace, names), "every Job is told of its pair and its nodes")
     writes = local.writes_by_muster(began)
     assert_only_its_own(writes)
     assert_two_creates_per_job(writes, namespace, count)
@@ -86,10 +86,19 @@ def revision(thing: Object) -> int:
     return int(thing["metadata"]["resourceVersion"])
 
 
-def two_events_each(cluster: Cluster, namespace: str, began: int, count: int) -> bool:
-    posted = [w for w in succeeded(cluster.writes_by_muster(began), namespace) if what(w) == ("create", "events")]
-    assert len(posted) == 2 * count, f"{len(posted)} events of {count} Jobs"
+def told_of_each(api: Api, namespace: str, names: list[str]) -> bool:
+    """Once of each; and that it waits only if it did."""
+    told = Counter((e["reason"], e["involvedObject"]["name"]) for e in api.list("events", namespace) if is_ours(e))
+    for reason in ("WorkloadCreated", "PodGroupCreated", "GangScheduled"):
+        lacking = [name for name in names if told.pop((reason, name), 0) != 1]
+        assert not lacking, f"{reason} was not told once of {len(lacking)} Jobs"
+    assert {reason for reason, _ in told} <= {"GangWaiting"}
+    print(f"{sum(told.values())} of {len(names)} Jobs were told that they wait")
     return True
+
+
+def is_ours(event: Object) -> bool:
+    return bool(event["source"].get("component") == "muster")
 
 
 def assert_only_its_own(writes: Iterable[Object]) -> None:

@@ -225,8 +225,13 @@ def test_another_replica_takes_over_in_time(api: Api, replicas: Replicas, namesp
         leading.start()
         replicas.wait_until_ready()
     eventually(lambda: all_bound(api, namespace, names), "every gang starts", 90)
+    eventually(lambda: told_once(api, namespace, names), "each is told so, by whoever leads")
     print(f"leader {how} {times} times: the next write came after {max(taken):.1f} s at most: {taken}")
     assert max(taken) < (KILLED_SECONDS if how == "killed" else RELEASED_SECONDS)
+
+
+def told_once(api: Api, namespace: str, names: list[str]) -> bool:
+    return [len(events_on(api, namespace, name, "GangScheduled")) for name in names] == [1] * len(names)
 
 
 ROUNDS = [1, pytest.param(10, marks=[pytest.mark.full, pytest.mark.timeout(1800)])]

@@ -101,5 +101,5 @@ def assert_stopped_there(api: Api, namespace: str, job: Object, write: str, afte
 
 def assert_told_once(api: Api, namespace: str, name: str) -> None:
     told = Counter(e["reason"] for e in events_on(api, namespace, name) if e["source"].get("component") == "muster")
-    assert set(told) <= {"WorkloadCreated", "PodGroupCreated"}
+    assert set(told) <= {"WorkloadCreated", "PodGroupCreated", "GangScheduled", "GangWaiting"}
     assert max(told.values(), default=1) == 1, f"told twice: {told}"

@@ -100,10 +100,10 @@ def build(cluster: Cluster, dialect: Dialect) -> Parts:
     completing = None if dialect.native else PodGroupReview(Completion(observer), dialect)
     only_own = settings.webhooks.pod_gate.is_selective
     look = remembered(keeper.members) if keeper else listed(observer)
-    telling = WorkQueue[JobKey](metrics.retries.labels("events").inc)
+    telling = WorkQueue[JobKey](metrics.retries.labels("telling").inc)
     teller = Teller(cache, rules, cluster.recorder, look, telling, only_own)
     desk = Desk(dialect, PodGate(formation), ParallelismGuard(observer, rules), completing, IntentReview(cache, rules))
-    _measure(metrics, cache, queue, keeper)
+    _measure(metrics, cache, {"jobs": queue, "telling": telling}, keeper)
     return Parts(
         desk=desk,
         cache=cache,
@@ -133,11 +133,12 @@ def policy_of(settings: Settings, dialect: Dialect) -> Policy:
     )
 
 
-def _measure(metrics: Metrics, cache: Cache, queue: WorkQueue[JobKey], keeper: Keeper | None) -> None:
+def _measure(metrics: Metrics, cache: Cache, queues: dict[str, WorkQueue[JobKey]], keeper: Keeper | None) -> None:
     """What is asked for when somebody looks, of the life that is lived then."""
     for state in GangState:
         metrics.gangs.labels(state.value).set_function(partial(cache.gangs.__getitem__, state))
-    metrics.queue_depth.labels("jobs").set_function(lambda: len(queue))
+    for name, queue in queues.items():
+        metrics.queue_depth.labels(name).set_function(partial(len, queue))
     metrics.queue_depth.labels("podgroups").set_function(lambda: len(keeper.queue) if keeper else 0)
 
 

@@ -36,8 +36,8 @@ class Gang:
     def has_started(self) -> bool:
         """This run has had its nodes. The scheduler's word from before the Job was resumed is not about this run."""
         condition = self.group.scheduled
-        if condition is None or condition.status != "True":
-            return False
+        if condition is None or condition.status != "True" or not self.job.started:
+            return False  # the Job controller tells when it began after it has made the pods: that is still to come
         return self._all_ready or condition.last_transition_time >= self.job.started
 
     @property

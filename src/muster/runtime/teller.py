@@ -38,7 +38,7 @@ LONGEST_PAUSE_SECONDS = 300.0
 BETWEEN_WAITS_SECONDS = 30.0
 """At most one GangWaiting in that time per Job, whatever the scheduler says."""
 RECENT = timedelta(seconds=60)
-"""A gang that was scheduled longer ago has been told so, or nobody waits for the news: not every restart repeats it."""
+"""A gang that was scheduled longer ago, before anybody here looked, is no news: a restart does not tell of all."""
 LISTING_SECONDS = 1.0
 
 Look = Callable[[Gang], Awaitable[Crew | None]]
@@ -92,7 +92,7 @@ class Teller:
             self._waits.pop(key, None)
             return
         if gang.has_started and (wait is None or not wait.started):
-            if (wait is not None and wait.told) or self._is_news(gang):
+            if wait is not None or self._is_news(gang):  # seen here with its own eyes, or not long ago
                 self._post(gang, tell_scheduled(gang))
             self._waits.pop(key, None)
             wait = None

@@ -22,11 +22,16 @@ ONLY_IN_FULL = {
         "test_left_alone.py",
         "test_recreated.py",
         "test_rules.py",
+        "test_telling.py",
+        "test_telling_again.py",
         "test_the_end.py",
     },
-    "crds-in-scheduling.muster.dev": {"test_job_rows.py", "test_sentences.py"},
+    "crds-in-scheduling.muster.dev": {"test_job_rows.py", "test_sentences.py", "test_telling_again.py"},
 }
-"""The two CRD profiles differ in the name of the group and in what priority is: each file always runs on one."""
+"""The two CRD profiles differ in the name of the group and in what priority is: each file always runs on one of them.
+
+Those that restart Muster for what is the same on all profiles always run on the built-in API only.
+"""
 
 
 @pytest.hookimpl(tryfirst=True)  # before it is looked for marks

@@ -159,7 +159,7 @@ def create_bystanders(scene: Scene) -> None:
 def after_a_fence(scene: Scene) -> Iterator[Scene]:
     """A gang that comes last: once Muster is done with it, it has been through all the others."""
     scene.api.create("jobs", gang_job("fence", SIZE), scene.namespace)
-    eventually(lambda: len(scene.told("fence", scene.namespace)) == 2, "the gang that came last has its events")
+    eventually(lambda: len(scene.told("fence", scene.namespace)) == 3, "the gang that came last has its events")
     for bystander in BYSTANDERS.values():
         eventually(partial(pods_are_there, scene, bystander), f"the pods of {bystander.name} run")
     time.sleep(QUIET_SECONDS)

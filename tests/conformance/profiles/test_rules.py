@@ -43,7 +43,8 @@ def test_a_gang_gets_its_workload_then_its_pod_group_then_its_pods(site: Site, p
     assert [site.group_of(pod) for pod in pods.seen()] == [group["metadata"]["name"]] * 4
     assert_wired(made, workload, group, 4)
     assert [o["apiVersion"] for o in group["metadata"]["ownerReferences"]] == ["batch/v1", site.api.scheduling]
-    eventually(lambda: told(site.api, place, "train") == ["PodGroupCreated", "WorkloadCreated"], "both events, once")
+    events = ["GangScheduled", "PodGroupCreated", "WorkloadCreated"]
+    eventually(lambda: told(site.api, place, "train") == events, "its events, once")
 
 
 @pytest.mark.parametrize("length", [1, 2, 57, 61])

@@ -68,6 +68,7 @@ def test_there_is_something_to_tell_of_a_gang() -> None:
         pytest.param(gang(group().scheduled(when=BEFORE)), False, False, id="that was before it was resumed"),
         pytest.param(gang(group().scheduled(when=BEFORE), ready=4), True, True, id="resumed, and all run"),
         pytest.param(gang(group(), ready=4), False, False, id="the condition is still to come"),
+        pytest.param(gang(STARTED, startTime=None), False, False, id="its start is still to come"),
     ],
 )
 def test_what_is_known_without_a_look_at_the_members(gang: Gang, started: bool, whole: bool) -> None:

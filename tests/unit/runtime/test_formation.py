@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.dialect import NATIVE
 from muster.core.decide import Membership
-from muster.core.reasons import Reason
+from muster.core.reasons import EventReason, Reason
 from muster.kube.client import Object
 from muster.kube.errors import Forbidden, KubeError, NotFound, Rejected, ServerFault
 from muster.kube.resources import Resource
@@ -197,6 +197,36 @@ async def test_the_controller_forms_the_gang_and_then_rests(cluster: FakeCluster
     assert await parts.resync.once() == 0
     assert (await parts.reconciler.reconcile(JOB.ref.key)).reason is Reason.GANG_FORMED
     assert cluster.revision == before
+
+
+class Gateless(FakeClient):
+    """A server that does not keep priorities."""
+
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        for template in body.get("spec", {}).get("podGroupTemplates", []):
+            template.pop("priorityClassName", None)
+        return await super().create(resource, namespace, body)
+
+
+async def test_what_the_server_does_not_keep_is_told_once() -> None:
+    cluster = FakeCluster()
+    cluster.apply(urgent := a_gang("urgent").with_pods(priorityClassName="high"))
+    parts = build(Gateless(cluster))
+    assert (await parts.formation.ensure(urgent.ref)).membership is Membership.JOIN
+    told = [event for event in parts.formation.recorder._queue._queue if event.reason is EventReason.POLICY_DROPPED]  # type: ignore[attr-defined]
+    assert [(event.type, "priorityClassName" in event.message) for event in told] == [("Warning", True)]
+
+
+async def test_where_the_gate_is_not_asked_of_every_pod_the_controller_begins_nothing(cluster: FakeCluster) -> None:
+    parts = build(FakeClient(cluster))
+    parts.reconciler.only_own = True
+    await reconciled(parts)
+    assert not created_by_us(cluster)
+    await parts.formation.ensure(JOB.ref)
+    (group,) = cluster.find("podgroups")
+    cluster.remove("podgroups", "default", group["metadata"]["name"], "user", force=True)
+    await reconciled(parts)
+    assert len(cluster.find("podgroups")) == 1, "what the gate has begun is kept up"
 
 
 async def test_a_plain_job_costs_no_request(cluster: FakeCluster) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from muster.api.dialect import CRD_IN_OWN_GROUP
 from muster.api.keys import JobKey
+from muster.core.telling import Crew, Gang
 from muster.kube.client import Object
 from muster.kube.errors import ServerFault
 from muster.kube.resources import Resource
@@ -246,7 +247,7 @@ async def test_while_nothing_is_watched_nothing_is_told(stage: Stage) -> None:
 async def test_what_changed_during_the_look_is_not_told(stage: Stage) -> None:
     look = stage.teller.look
 
-    async def slow(gang: module.Gang) -> module.Crew | None:
+    async def slow(gang: Gang) -> Crew | None:
         stage.shows(job(ready=4), STARTED)
         return await look(gang)
 
@@ -292,10 +293,8 @@ async def test_strange_pods_are_not_members(stage: Stage) -> None:
 
 async def test_members_by_annotation_come_from_the_stream() -> None:
     members = Members(lambda _: None)
-    gang = module.Gang(job().view(), CRD_IN_OWN_GROUP.read_pod_group(group().build()), 4)
+    gang = Gang(job().view(), CRD_IN_OWN_GROUP.read_pod_group(group().build()), 4)
     look = remembered(members)
     assert await look(gang) is None, "nothing was listed yet"
     members.replaced([pod.naming_group(group().name).build() for pod in pods(3)])
-    crew = await look(gang)
-    assert crew is not None
-    assert (crew.exist, crew.bound) == (3, 0)
+    assert await look(gang) == Crew(3, 0, "", "uid-0")
