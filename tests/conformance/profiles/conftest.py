@@ -18,6 +18,7 @@ ONLY_IN_FULL = {
     "crds-in-scheduling.k8s.io": {
         "test_gate.py",
         "test_guard_rows.py",
+        "test_intent.py",
         "test_leave_shown.py",
         "test_left_alone.py",
         "test_recreated.py",
