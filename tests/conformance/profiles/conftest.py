@@ -25,7 +25,7 @@ ONLY_IN_FULL = {
         "test_rules.py",
         "test_the_end.py",
     },
-    "crds-in-scheduling.muster.dev": {"test_job_rows.py", "test_sentences.py"},
+    "crds-in-scheduling.muster.dev": {"test_delegation.py", "test_job_rows.py", "test_sentences.py"},
 }
 """The two CRD profiles differ in the name of the group and in what priority is: each file always runs on one."""
 
