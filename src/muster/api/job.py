@@ -97,6 +97,17 @@ class JobView:
         )
 
     @property
+    def owned(self) -> bool:
+        """By a controller that groups the Job's pods itself, if anybody does. A CronJob does not."""
+        owner = self.controller
+        return owner is not None and not (owner.kind == "CronJob" and owner.group == "batch")
+
+    @property
+    def delegated(self) -> bool:
+        """The controller's Workload describes its pods; only the PodGroup is the Job's own (KEP-6089)."""
+        return self.owned and bool(self.group_template)
+
+    @property
     def ref(self) -> JobRef:
         return JobRef(self.key, self.uid)
 

@@ -61,7 +61,7 @@ def _group_of(job: JobView, seen: Observed, rules: Rules) -> PodGroup | None:
     named = preset_group(job, rules.policy) or (seen.pods.group if seen.pods else "")
     if named:
         return next((group for group in seen.pod_groups if group.metadata.name == named), None)
-    workloads = {workload.metadata.name for workload in workloads_of(job, seen.workloads)}
+    workloads = {workload.metadata.name for workload in workloads_of(job, seen.workloads) if not job.delegated}
     ours = [g for g in seen.pod_groups if controls(job, g.metadata) or g.workload_name in workloads]
     return next((group for group in ours if group.gang), next(iter(ours), None))
 

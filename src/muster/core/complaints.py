@@ -1,9 +1,9 @@
 """What people are told about the annotation on a Job: what is wrong with it, and what comes too late."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from muster.api.job import SCHEDULING_ANNOTATION, JobView
+from muster.api.job import GROUP_TEMPLATE_ANNOTATION, SCHEDULING_ANNOTATION, JobView
 from muster.api.podgroup import PodGroup
 from muster.api.scheduling import DisruptionMode as Spelled
 from muster.api.scheduling import TopologyConstraint
@@ -40,16 +40,17 @@ def complaints(job: JobView, group: PodGroup | None, policy: Policy) -> Iterator
         return
     wish = wish_of(job, policy)
     if wish.errors:
-        yield _ignored(map(str, wish.errors))
+        yield _ignored(job, map(str, wish.errors))
     elif wish.asked and alone is not None and alone in _OVERRULED:
-        yield _ignored([alone.sentence])
-    elif group is not None and (changes := tuple(_changes(job, wish, group))):
+        yield _ignored(job, [alone.sentence])
+    elif group is not None and not job.delegated and (changes := tuple(_changes(job, wish, group))):
         about = f"{SCHEDULING_ANNOTATION} has no effect on PodGroup {group.metadata.name}, which was made already: "
         yield Complaint(EventReason.INTENT_WITHOUT_EFFECT, about, changes)
 
 
-def _ignored(parts: Iterator[str] | list[str]) -> Complaint:
-    about = f"{SCHEDULING_ANNOTATION} is ignored, as if it were not there: "
+def _ignored(job: JobView, parts: Iterable[str]) -> Complaint:
+    name = GROUP_TEMPLATE_ANNOTATION if job.intent is None else SCHEDULING_ANNOTATION
+    about = f"{name} is ignored, as if it were not there: "
     return Complaint(EventReason.INTENT_IGNORED, about, tuple(parts))
 
 

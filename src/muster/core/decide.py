@@ -13,8 +13,8 @@ from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
 from muster.core.desired import desired_pod_group, desired_workload, workload_behind
 from muster.core.eligibility import Policy, left_alone
-from muster.core.naming import pod_group_name, workload_name
-from muster.core.ownership import controls, is_ours, pod_groups_of, workloads_of
+from muster.core.naming import workload_name
+from muster.core.ownership import controls, is_ours, own_group_name, pod_groups_of, template_for, workloads_of
 from muster.core.reasons import Reason
 from muster.core.wish import wish_of
 
@@ -170,8 +170,10 @@ def _follow(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
 def _make_again(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
     """The living pods' group was deleted under them. Make it again under its name, if it was one of ours."""
     workloads = workloads_of(job, seen.workloads)
-    candidates = workloads or [desired_workload(job, _free_workload_name(job, seen), rules.policy)]
-    workload = next((each for each in candidates if _is_our_name(group, each)), None)
+    candidates = workloads
+    if not workloads and not job.delegated:
+        candidates = [desired_workload(job, _free_workload_name(job, seen), rules.policy)]
+    workload = next((each for each in candidates if _is_our_name(group, job, each)), None)
     if workload is None:
         return Decision(Reason.GROUP_LOST, Membership.JOIN, group, detail=group, sticky=True)
     if not workloads:
@@ -211,7 +213,9 @@ def _unusable(job: JobView, seen: Observed) -> Decision | None:
     workloads = workloads_of(job, seen.workloads)
     if len(workloads) > 1:
         return _plain(Reason.AMBIGUOUS_WORKLOADS, _names(workloads))
-    if workloads and len(workloads[0].spec.pod_group_templates) != 1:
+    if job.delegated and not (workloads and template_for(job, workloads[0])):
+        return _plain(Reason.PARENT_UNDESCRIBED, job.group_template)
+    if workloads and template_for(job, workloads[0]) is None:
         return _plain(Reason.UNSUPPORTED_STRUCTURE, workloads[0].metadata.name)
     groups = pod_groups_of(job, workloads[0], seen.pod_groups) if workloads else []
     return _plain(Reason.AMBIGUOUS_POD_GROUPS, _names(groups)) if len(groups) > 1 else None
@@ -223,7 +227,7 @@ def _begin(job: JobView, seen: Observed, rules: Rules) -> Decision:
     if job.suspended:
         return _hold(Reason.SUSPENDED)
     planned = desired_workload(job, _free_workload_name(job, seen), rules.policy)
-    return _create_workload(planned, _free_pod_group_name(planned, seen))
+    return _create_workload(planned, _free_pod_group_name(job, planned, seen))
 
 
 def _complete(job: JobView, workload: Workload, seen: Observed, rules: Rules) -> Decision:
@@ -231,7 +235,7 @@ def _complete(job: JobView, workload: Workload, seen: Observed, rules: Rules) ->
         return _hold(Reason.WORKLOAD_BEING_DELETED, workload.metadata.name)
     if job.suspended:
         return _hold(Reason.SUSPENDED)
-    name = _free_pod_group_name(workload, seen)
+    name = _free_pod_group_name(job, workload, seen)
     return _create_pod_group(desired_pod_group(job, workload, name, rules.dialect, rules.policy))
 
 
@@ -249,17 +253,19 @@ def _our_workload_names(job: JobView) -> list[str]:
     return [workload_name(job.key.name, job.uid, collision) for collision in range(TRIED_NAMES)]
 
 
-def _free_pod_group_name(workload: Workload, seen: Observed) -> str:
-    template = workload.spec.pod_group_templates[0].name
-    names = (pod_group_name(workload.metadata.name, template, collision) for collision in count())
+def _free_pod_group_name(job: JobView, workload: Workload, seen: Observed) -> str:
+    names = (own_group_name(job, workload.metadata.name, _template_name(job, workload), nth) for nth in count())
     return next(name for name in names if name not in seen.taken)
 
 
-def _is_our_name(group: str, workload: Workload) -> bool:
-    if len(workload.spec.pod_group_templates) != 1:
-        return False
-    template = workload.spec.pod_group_templates[0].name
-    return any(group == pod_group_name(workload.metadata.name, template, nth) for nth in range(TRIED_NAMES))
+def _is_our_name(group: str, job: JobView, workload: Workload) -> bool:
+    template, name = _template_name(job, workload), workload.metadata.name
+    return bool(template) and any(group == own_group_name(job, name, template, nth) for nth in range(TRIED_NAMES))
+
+
+def _template_name(job: JobView, workload: Workload) -> str:
+    template = template_for(job, workload)
+    return template.name if template else ""
 
 
 def _told(reason: Reason, job: JobView, rules: Rules) -> Reason:

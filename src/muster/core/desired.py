@@ -9,7 +9,7 @@ from muster.api.podgroup import PodGroup, PodGroupSpec, PodGroupTemplateRef, Wor
 from muster.api.scheduling import GangPolicy, SchedulingPolicy, SchedulingSpec
 from muster.api.workload import ControllerRef, PodGroupTemplate, Workload, WorkloadSpec
 from muster.core.naming import template_name
-from muster.core.ownership import controls
+from muster.core.ownership import controls, template_for
 from muster.core.policy import Policy
 from muster.core.sizing import group_size
 from muster.core.wish import ALLOWED, wish_of
@@ -41,8 +41,10 @@ def workload_behind(job: JobView, group: PodGroup) -> Workload:
 def desired_pod_group(
     job: JobView, workload: Workload, name: str, dialect: Dialect, policy: Policy = _DEFAULTS
 ) -> PodGroup:
-    """A copy of every field of the Workload's one template, in the size that the Job has now."""
-    (template,) = workload.spec.pod_group_templates
+    """A copy of every field of the template, in the size that the Job has now."""
+    template = template_for(job, workload)
+    if template is None:
+        raise ValueError("the Workload has not exactly one template for the Job")
     shared = {
         field: getattr(template, field) for field in SchedulingSpec.model_fields if field in template.model_fields_set
     }

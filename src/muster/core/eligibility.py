@@ -28,17 +28,11 @@ def _not_ours(job: JobView, policy: Policy, wish: Wish) -> Reason | None:
         return Reason.GROUP_PRESET
     if job.managed_by not in {"", JOB_CONTROLLER}:
         return Reason.MANAGED_ELSEWHERE
-    if _owned(job) and not wish.asked:
+    if job.owned and not wish.asked:
         return Reason.OWNED_BY_CONTROLLER
     if job.finished:
         return Reason.JOB_FINISHED
     return None
-
-
-def _owned(job: JobView) -> bool:
-    """By a controller that groups the Job's pods itself, if anybody does."""
-    owner = job.controller
-    return owner is not None and not (owner.kind == "CronJob" and owner.group == "batch")
 
 
 def _not_schedulable_as_gang(job: JobView, policy: Policy, wish: Wish) -> Reason | None:

@@ -35,8 +35,9 @@ def template_name(job_name: str) -> str:
     return f"{head}{tail}"
 
 
-def pod_group_name(workload: str, template: str, collision: int = 0) -> str:
-    digest = _hash(f"{workload}{template}{_nth(collision)}")
+def pod_group_name(workload: str, template: str, collision: int = 0, member: str = "") -> str:
+    """`member` is the UID of one of many Jobs that have their PodGroups from the same template."""
+    digest = _hash(f"{workload}{template}{member}{_nth(collision)}")
     workload, template = _fit(workload, template, MAX_NAME - 2 - len(digest))
     return f"{workload}-{template}-{digest}"
 

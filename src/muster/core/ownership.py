@@ -6,22 +6,44 @@ from typing import TypeVar
 from muster.api.job import JobView
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL, ObjectMeta
 from muster.api.podgroup import PodGroup
-from muster.api.workload import Workload
+from muster.api.workload import PodGroupTemplate, Workload
+from muster.core.naming import pod_group_name
 
 Thing = TypeVar("Thing", Workload, PodGroup)
 
 
 def workloads_of(job: JobView, found: Iterable[Workload]) -> list[Workload]:
-    """Those whose controllerRef names the Job, without what an earlier Job of that name left behind."""
-    named = [workload for workload in found if workload.job_key == job.key and not is_leftover(workload.metadata, job)]
+    """Those that describe the Job, without what an earlier Job of that name left behind."""
+    named = [workload for workload in found if describes(workload, job) and not is_leftover(workload.metadata, job)]
     return _prefer_staying(named)
 
 
+def describes(workload: Workload, job: JobView) -> bool:
+    """Its controllerRef names the Job or, for a Job of whose groups a controller decides, that controller."""
+    ref, owner = workload.spec.controller_ref, job.controller
+    if not job.delegated or owner is None:
+        return workload.job_key == job.key
+    return ref is not None and (ref.api_group, ref.kind, ref.name) == (owner.group, owner.kind, owner.name)
+
+
+def template_for(job: JobView, workload: Workload) -> PodGroupTemplate | None:
+    """The template of the Job's PodGroup; None if it is not there, or not clear."""
+    templates = workload.spec.pod_group_templates
+    if job.delegated:
+        return next((each for each in templates if each.name == job.group_template), None)
+    return templates[0] if len(templates) == 1 else None
+
+
+def own_group_name(job: JobView, workload: str, template: str, collision: int = 0) -> str:
+    """The name of the Job's PodGroup. Many Jobs of one controller can have theirs from one template."""
+    return pod_group_name(workload, template, collision, job.uid if job.delegated else "")
+
+
 def pod_groups_of(job: JobView, workload: Workload, found: Iterable[PodGroup]) -> list[PodGroup]:
-    """Those made from the Workload, without what an earlier Job left behind."""
+    """Those made from the Workload, without what an earlier Job left behind, or what is another Job's."""
     name = workload.metadata.name
     made = [group for group in found if group.workload_name == name and not is_leftover(group.metadata, job)]
-    return _prefer_staying(made)
+    return _prefer_staying([group for group in made if not job.delegated or controls(job, group.metadata)])
 
 
 def is_leftover(metadata: ObjectMeta, job: JobView) -> bool:

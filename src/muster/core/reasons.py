@@ -91,6 +91,11 @@ class Reason(StrEnum):
     AMBIGUOUS_WORKLOADS = "AmbiguousWorkloads", "more than one Workload claims to describe the Job", _ASIDE
     AMBIGUOUS_POD_GROUPS = "AmbiguousPodGroups", "more than one PodGroup refers to the Job's Workload", _ASIDE
     UNSUPPORTED_STRUCTURE = "UnsupportedStructure", "the Job's Workload does not have exactly one template", _ASIDE
+    PARENT_UNDESCRIBED = (
+        "ParentUndescribed",
+        "no Workload of the Job's controller has the template that the Job names",
+        _ASIDE,
+    )
     REJECTED = "Rejected", "the API server rejects the gang's objects", _ASIDE
     BEING_LEFT = "BeingLeft", "Muster is being removed (`muster leave`) and begins no new gang", _ASIDE
     BROKEN = "Broken", "Muster failed on this Job again and again, which is a bug in Muster", _ASIDE

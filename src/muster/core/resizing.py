@@ -8,7 +8,7 @@ from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
 from muster.core.decide import Observed, Rules, anchor_of
 from muster.core.eligibility import left_alone
-from muster.core.ownership import pod_groups_of, workloads_of
+from muster.core.ownership import pod_groups_of, template_for, workloads_of
 from muster.core.sizing import describes_as_muster, group_size, wanted_size
 
 
@@ -83,7 +83,7 @@ def _own(job: JobView, seen: Observed) -> _Found | None:
     workload = next(
         (w for w in workloads_of(job, seen.workloads) if group and w.metadata.name == group.workload_name), None
     )
-    if group is None or workload is None or not _could_be_made_from(workload):
+    if group is None or workload is None or not _could_be_made_from(job, workload):
         return None
     # A claim that was made for a group goes with it, and with the claim the devices of pods that run.
     return group, workload, "it has resource claims" if group.spec.resource_claims else ""
@@ -92,10 +92,10 @@ def _own(job: JobView, seen: Observed) -> _Found | None:
 def _strange(job: JobView, seen: Observed) -> _Found | None:
     for workload in workloads_of(job, seen.workloads)[:1]:
         for group in pod_groups_of(job, workload, seen.pod_groups)[:1]:
-            if anchor_of(seen) is None and _could_be_made_from(workload):
+            if anchor_of(seen) is None and _could_be_made_from(job, workload):
                 return group, workload, "it is not Muster's"
     return None
 
 
-def _could_be_made_from(workload: Workload) -> bool:
-    return len(workload.spec.pod_group_templates) == 1 and workload.metadata.deletion_timestamp is None
+def _could_be_made_from(job: JobView, workload: Workload) -> bool:
+    return template_for(job, workload) is not None and workload.metadata.deletion_timestamp is None

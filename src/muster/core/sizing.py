@@ -2,7 +2,7 @@
 
 from muster.api.job import JobView
 from muster.api.workload import Workload
-from muster.core.ownership import controls, is_ours
+from muster.core.ownership import controls, is_ours, template_for
 from muster.core.policy import Policy
 from muster.core.wish import wish_of
 
@@ -13,8 +13,8 @@ def group_size(job: JobView, workload: Workload, policy: Policy) -> int | None:
     Indexes that have ended have no pods any more, and the scheduler counts only pods that have not: so many as there
     are of the others must suffice, or a lost pod never comes back.
     """
-    (template,) = workload.spec.pod_group_templates
-    gang = template.scheduling_policy.gang
+    template = template_for(job, workload)
+    gang = template.scheduling_policy.gang if template is not None else None
     if gang is None:
         return None
     wanted = wanted_size(job, policy) if describes_as_muster(job, workload) else None

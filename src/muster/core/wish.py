@@ -6,7 +6,7 @@ A wish that is wrong, or that cannot be had here, counts as none at all: the Job
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from muster.api.job import PARENT_GROUP_ANNOTATION, JobView
+from muster.api.job import GROUP_TEMPLATE_ANNOTATION, PARENT_GROUP_ANNOTATION, JobView
 from muster.core.intent import Intent, read_intent
 from muster.core.naming import template_name
 from muster.core.policy import Policy
@@ -28,6 +28,7 @@ from muster.workloadbuilder import (
     WorkloadItem,
     default_min_count,
 )
+from muster.workloadbuilder.errors import ROOT
 from muster.workloadbuilder.merge import resolve
 from muster.workloadbuilder.rules import count_path
 
@@ -67,6 +68,8 @@ def wish_of(job: JobView, policy: Policy) -> Wish:
     intent = read_intent(job.intent) if job.intent is not None else Intent()
     if intent.opted_out:
         return Wish(why=Reason.OPTED_OUT, asked=True)
+    if job.delegated:
+        return _delegated(job, policy, intent)
     if intent.asked is None:
         return _default(job, policy, intent.errors)
     item = _item(job, None if not_a_gang(job) else GangPolicy(), intent.asked)
@@ -94,6 +97,16 @@ def _default(job: JobView, policy: Policy, errors: tuple[FieldError, ...]) -> Wi
     return Wish(why=why, errors=errors)
 
 
+def _delegated(job: JobView, policy: Policy, intent: Intent) -> Wish:
+    """The Job's controller has said it all, in its Workload."""
+    errors = [*_out_of_reach(job, policy, ROOT)]
+    if intent.asked or intent.errors:
+        template = FieldPath.of(GROUP_TEMPLATE_ANNOTATION)
+        errors.append(FieldError(ErrorKind.FORBIDDEN, template, job.group_template, "already says what the pods get"))
+    reached = not any(_out_of_reach(job, policy, ROOT))
+    return Wish(asked=reached, why=None if reached else Reason.OWNED_BY_CONTROLLER, errors=tuple(errors))
+
+
 def _item(
     job: JobView, default: GangPolicy | BasicPolicy | None, asked: Parsed[PodGroupScheduling] | None = None
 ) -> WorkloadItem:
@@ -116,13 +129,17 @@ def _not_here(
     if isinstance(config.policy, GangPolicy) and (config.policy.min_count or 0) > max(1, _parallelism(job)):
         allowed = f"must not be greater than parallelism ({_parallelism(job)})"
         yield FieldError(ErrorKind.INVALID, count_path(item), config.policy.min_count, allowed)
-    if not job.indexed and not policy.all_jobs:
-        allowed = "a Job that is not Indexed can have a group only where Muster's settings say `scope: all-jobs`"
-        yield FieldError(ErrorKind.FORBIDDEN, asked.path, None, allowed)
+    yield from _out_of_reach(job, policy, asked.path)
     if config.resource_claims and policy.groups_by_annotation:
         names = [claim.name for claim in config.resource_claims]
         allowed = "cannot be had with Muster's CRDs: nobody allocates claims for their PodGroups"
         yield FieldError(ErrorKind.FORBIDDEN, places.resource_claims, names, allowed)
+
+
+def _out_of_reach(job: JobView, policy: Policy, path: FieldPath) -> Iterator[FieldError]:
+    if not job.indexed and not policy.all_jobs:
+        allowed = "a Job that is not Indexed can have a group only where Muster's settings say `scope: all-jobs`"
+        yield FieldError(ErrorKind.FORBIDDEN, path, None, allowed)
     if job.parent_group:
         allowed = "cannot be had: v1alpha2 has no groups of groups"
         yield FieldError(ErrorKind.FORBIDDEN, FieldPath.of(PARENT_GROUP_ANNOTATION), job.parent_group, allowed)

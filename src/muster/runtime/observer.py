@@ -13,8 +13,15 @@ from muster.api.podgroup import PodGroup
 from muster.api.wire import Unreadable, mapping
 from muster.api.workload import Workload
 from muster.core.decide import NO_PODS, TRIED_NAMES, Observed, Pods, anchor_of
-from muster.core.naming import pod_group_name, template_name, workload_name
-from muster.core.ownership import controls, is_ours, workloads_of
+from muster.core.naming import template_name, workload_name
+from muster.core.ownership import (
+    controls,
+    describes,
+    is_ours,
+    own_group_name,
+    template_for,
+    workloads_of,
+)
 from muster.kube.client import KubeClient, every_item
 from muster.kube.errors import NotFound
 from muster.kube.resources import JOBS, PODS, pod_groups, workloads
@@ -65,7 +72,7 @@ class Observer:
         namespace, described = job.key.namespace, workloads_of(job, seen.workloads)
         workloads = {workload.metadata.name: workload for workload in seen.workloads}
         groups = {group.metadata.name: group for group in seen.pod_groups}
-        origins = {(w.metadata.name, w.spec.pod_group_templates[0].name) for w in described if _has_one_template(w)}
+        origins = {(w.metadata.name, t.name) for w in described if (t := template_for(job, w)) is not None}
         for nth in range(TRIED_NAMES):
             name = workload_name(job.key.name, job.uid, nth)
             origins.add((name, template_name(job.key.name)))
@@ -79,7 +86,7 @@ class Observer:
 
     async def _own_pod_group(self, job: JobView, workload: str, template: str) -> PodGroup | None:
         for nth in range(TRIED_NAMES):
-            group = await self.pod_group(job.key.namespace, pod_group_name(workload, template, nth))
+            group = await self.pod_group(job.key.namespace, own_group_name(job, workload, template, nth))
             if group is None or controls(job, group.metadata):
                 return group
         return None
@@ -94,8 +101,9 @@ class Observer:
         if job is None:
             return Observed(None)
         by_name = thorough or not self.cache.trusted
-        own = await self._own_workloads(job, by_name or bool(strangers))
-        found = {w.metadata.name: w for w in (*strangers, *own)}
+        described = [workload for workload in strangers if describes(workload, job)]
+        own = await self._own_workloads(job, by_name or bool(described))
+        found = {w.metadata.name: w for w in (*described, *own)}
         chosen = workloads_of(job, found.values())
         groups = [*self._known_groups_of(job), *await self._groups_of(job, chosen, by_name)]
         unique = {group.metadata.name: group for group in groups}
@@ -181,7 +189,7 @@ class Observer:
         async for raw in every_item(self.client, workloads(self.dialect), ref.key.namespace, STRANGERS):
             with suppress(Unreadable):
                 found.append(self.dialect.read_workload(raw))
-        return [workload for workload in found if workload.job_key == ref.key]
+        return found
 
     async def _own_workloads(self, job: JobView, by_name: bool) -> list[Workload]:
         known = [w for w in self.cache.observe(job.key).workloads if is_ours(w.metadata)] if self.cache.trusted else []
@@ -204,7 +212,7 @@ class Observer:
             g for g in await self._strange_pod_groups(job) if g.workload_name in names or controls(job, g.metadata)
         ]
         for workload in described_by:
-            found += await self._own_pod_groups(workload, by_name or bool(found))
+            found += await self._own_pod_groups(job, workload, by_name or bool(found))
         return found
 
     async def _strange_pod_groups(self, job: JobView) -> list[PodGroup]:
@@ -214,12 +222,14 @@ class Observer:
                 found.append(self.dialect.read_pod_group(raw))
         return found
 
-    async def _own_pod_groups(self, workload: Workload, by_name: bool) -> list[PodGroup]:
-        known = [g for g in self.cache.pod_groups_of(workload) if is_ours(g.metadata)] if self.cache.trusted else []
-        if known or not by_name or not workload.spec.pod_group_templates:
+    async def _own_pod_groups(self, job: JobView, workload: Workload, by_name: bool) -> list[PodGroup]:
+        made = self.cache.pod_groups_of(workload) if self.cache.trusted else ()
+        known = [g for g in made if is_ours(g.metadata) and (not job.delegated or controls(job, g.metadata))]
+        template = template_for(job, workload)
+        if known or not by_name or template is None:
             return known
         name = workload.metadata.name
-        first_name = pod_group_name(name, workload.spec.pod_group_templates[0].name)
+        first_name = own_group_name(job, name, template.name)
         first = await self.pod_group(workload.metadata.namespace, first_name)
         return [first] if first is not None and first.workload_name == name else []
 
@@ -230,7 +240,3 @@ class Observer:
             return seen
         group = await self.pod_group(ref.key.namespace, name)
         return seen if group is None else replace(seen, pod_groups=(*seen.pod_groups, group))
-
-
-def _has_one_template(workload: Workload) -> bool:
-    return len(workload.spec.pod_group_templates) == 1

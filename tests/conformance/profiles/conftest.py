@@ -18,6 +18,7 @@ ONLY_IN_FULL = {
     "crds-in-scheduling.k8s.io": {
         "test_gate.py",
         "test_guard_rows.py",
+        "test_intent.py",
         "test_leave_shown.py",
         "test_left_alone.py",
         "test_recreated.py",
@@ -26,7 +27,12 @@ ONLY_IN_FULL = {
         "test_telling_again.py",
         "test_the_end.py",
     },
-    "crds-in-scheduling.muster.dev": {"test_job_rows.py", "test_sentences.py", "test_telling_again.py"},
+    "crds-in-scheduling.muster.dev": {
+        "test_delegation.py",
+        "test_job_rows.py",
+        "test_sentences.py",
+        "test_telling_again.py",
+    },
 }
 """The two CRD profiles differ in the name of the group and in what priority is: each file always runs on one of them.
 

@@ -30,6 +30,8 @@ PATHS = {
     "roles": "/apis/rbac.authorization.k8s.io/v1",
     "rolebindings": "/apis/rbac.authorization.k8s.io/v1",
     "priorityclasses": "/apis/scheduling.k8s.io/v1",
+    "resourceclaims": "/apis/resource.k8s.io/v1",
+    "resourceclaimtemplates": "/apis/resource.k8s.io/v1",
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
     "selfsubjectaccessreviews": "/apis/authorization.k8s.io/v1",
     "clusterroles": "/apis/rbac.authorization.k8s.io/v1",

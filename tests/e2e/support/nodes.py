@@ -7,14 +7,15 @@ from tests.e2e.support.api import Api, Object
 from tests.e2e.support.waiting import eventually
 
 POOL = "test.muster.dev/pool"
+RACK = "test.muster.dev/rack"
 
 
 @contextmanager
-def own_nodes(api: Api, pool: str, count: int, cpu: int) -> Iterator[Object]:
-    """Nodes that nothing else is scheduled to; the part of a pod's spec that leads there."""
+def own_nodes(api: Api, pool: str, count: int, cpu: int, racks: int = 1) -> Iterator[Object]:
+    """Nodes that nothing else is scheduled to, in racks; the part of a pod's spec that leads there."""
     names = [f"{pool}-{number}" for number in range(count)]
-    for name in names:
-        api.create("nodes", _node(name, pool, cpu))
+    for number, name in enumerate(names):
+        api.create("nodes", _node(name, pool, cpu, f"{pool}-{number % racks}"))
     try:
         eventually(lambda: all(_is_ready(api.get("nodes", name)) for name in names), "the nodes are ready")
         yield {
@@ -36,9 +37,9 @@ def _room(cpu: int) -> Object:
     return {"cpu": str(cpu), "memory": "64Gi", "pods": "100"}
 
 
-def _node(name: str, pool: str, cpu: int) -> Object:
+def _node(name: str, pool: str, cpu: int, rack: str) -> Object:
     return {
-        "metadata": {"name": name, "labels": {POOL: pool, "type": "kwok"}},
+        "metadata": {"name": name, "labels": {POOL: pool, RACK: rack, "type": "kwok"}},
         "spec": {"taints": [{"key": POOL, "value": pool, "effect": "NoSchedule"}]},
         "status": {"capacity": _room(cpu), "allocatable": _room(cpu)},
     }

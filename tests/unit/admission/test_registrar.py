@@ -148,8 +148,7 @@ async def test_selectors_of_the_operator_narrow_ours(cluster: FakeCluster) -> No
     }
     excluded, theirs = gate["namespaceSelector"]["matchExpressions"]
     assert (excluded["operator"], excluded["values"], theirs) == ("NotIn", ["kube-system", "ours"], exists)
-    policies = [each["failurePolicy"] for each in (gate, groups, guard, intents)]
-    assert policies == ["Ignore", "Fail", "Fail", "Ignore"]
+    assert [w["failurePolicy"] for w in (gate, groups, guard, intents)] == ["Ignore", "Fail", "Fail", "Ignore"]
     assert groups["objectSelector"] == guard["objectSelector"] == {}
 
 

@@ -114,5 +114,5 @@ def test_every_field_of_the_template_is_copied(template: Object) -> None:
 
 
 def test_j36_47_a_workload_without_a_template_has_no_pod_group() -> None:
-    with pytest.raises(ValueError, match="not enough values"):
+    with pytest.raises(ValueError, match="not exactly one template"):
         desired_pod_group(a_gang().view(), a_workload().templates().read(), "pg", NATIVE)
