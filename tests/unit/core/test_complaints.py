@@ -69,7 +69,13 @@ def test_what_is_overruled_is_told(job: JobBuilder, sentence: str) -> None:
     [
         pytest.param("policy: {gang: {}}", a_group(), [], id="as it was made"),
         pytest.param("policy: {gang: {}}", a_group(disruptionMode="Pod", priority=0), [], id="with defaults"),
-        pytest.param("policy: {gang: {minCount: 3}}", a_group(), ["its minCount is 4, not 3"], id="another size"),
+        pytest.param("policy: {gang: {minCount: 3}}", a_group(), [], id="another size, which it gets"),
+        pytest.param(
+            "{policy: {gang: {minCount: 3}}, resourceClaims: [{name: a, resourceClaimName: x}]}",
+            a_group(resourceClaims=[{"name": "a", "resourceClaimName": "x"}]),
+            ["its minCount is 4, not 3"],
+            id="another size, with claims",
+        ),
         pytest.param("policy: {basic: {}}", a_group(), ["its policy is gang, not basic"], id="no gang"),
         pytest.param("policy: {gang: {}}", a_group().basic(), ["its policy is basic, not gang"], id="a gang"),
         pytest.param(
