@@ -4,28 +4,40 @@ Its process runs beside the cluster, since KWOK's nodes run none; everything els
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import pytest
 import yaml
 
 from tests.e2e.support.api import Api, Object
 from tests.e2e.support.chart import CHART, NAMESPACE, helm
-from tests.e2e.support.chart_cluster import kubelet_for
+from tests.e2e.support.chart_cluster import kubelet_for, older_chart
 from tests.e2e.support.clusters import Cluster, bare_cluster
 from tests.e2e.support.command import Answer, muster
 from tests.e2e.support.leaving import account_of_the_hook
 from tests.e2e.support.objects import all_pods, gang_job, is_bound, pods_of
 from tests.e2e.support.pairs import assert_one_pair
-from tests.e2e.support.replicas import QUICK, WEBHOOKS, Replicas, merged
+from tests.e2e.support.replicas import QUICK, WEBHOOKS, Replicas, merged, put_service
+from tests.e2e.support.stream import Stream
 from tests.e2e.support.waiting import eventually
 
 WAIT = ("--wait", "--timeout", "120s")
 
 
+@dataclass(frozen=True)
+class Load:
+    jobs: int
+    """Between two steps."""
+    size: int
+    every_seconds: float
+
+
 @pytest.fixture(scope="module")
 def native() -> Iterator[Cluster]:
-    cluster = bare_cluster("chart-live", "--nodes", "4")
+    cluster = bare_cluster("chart-live", "--nodes", "8", "--node-cpu", "64", "--kcm-qps", "100")
     yield cluster
     cluster.down()
 
@@ -58,31 +70,105 @@ def test_an_uninstall_without_hooks_takes_the_webhooks_along_and_disturbs_no_job
     assert "Traceback" not in replicas.logs()
 
 
+A_FEW, MANY = Load(jobs=6, size=4, every_seconds=0.5), Load(jobs=40, size=8, every_seconds=0.2)
+
+
+@pytest.mark.parametrize("load", [A_FEW, pytest.param(MANY, marks=[pytest.mark.full, pytest.mark.timeout(900)])])
+def test_jobs_are_created_all_the_time_while_it_is_installed_and_uninstalled(
+    native: Cluster, load: Load, tmp_path: Path
+) -> None:
+    """The uninstall runs `muster leave` with the rights of its hook, beside replicas that live."""
+    with Story(native, tmp_path, load) as story:
+        story.install(CHART)
+        story.uninstall()
+    assert story.stream.names[0] in story.ended.plain, "Muster was not there yet"
+    assert story.ended.gangs, "Muster was there"
+    assert story.stream.names[-1] in story.ended.plain, "Muster was not there any more"
+
+
 @pytest.mark.full
-def test_an_uninstall_runs_muster_leave_with_the_rights_of_its_hook(native: Cluster, tmp_path: Path) -> None:
-    api, answers = native.api, list[Answer]()
-    helm("install", "muster", str(CHART), *WAIT, "--create-namespace", kubeconfig=native.kubeconfig)
-    api.delete("services", "muster", NAMESPACE)
+@pytest.mark.timeout(900)
+def test_jobs_are_created_all_the_time_while_it_is_upgraded(native: Cluster, tmp_path: Path) -> None:
+    """There is no release yet: the earlier chart is this one as it might have been (support/chart_cluster.py)."""
+    with Story(native, tmp_path, MANY) as story:
+        story.install(older_chart(tmp_path / "older"), "--set", "workers=8")
+        before = len(story.stream.names)
+        story.upgrade(CHART, "--reset-then-reuse-values", "--set", "workers=16")
+        after = len(story.stream.names)
+        story.uninstall()
+    meanwhile = set(story.stream.names[before:after])
+    assert len(meanwhile) >= MANY.jobs
+    assert meanwhile <= set(story.ended.gangs), "no Job lost its gang"
 
-    def container(pod: Object) -> None:
-        arguments = pod["spec"]["containers"][0]["args"]
-        answers.append(muster(*arguments, kubeconfig=account_of_the_hook(native)))
 
-    with Replicas(native, tmp_path, count=1, settings=settings_of_the_release(api)) as replicas:
-        replicas.wait_until_ready()
-        api.create("jobs", gang_job("left"), "default")
-        eventually(lambda: all_pods(api, "default", "left", 4, is_bound), "the gang runs", 60)
-        running = identities(api, "left")
-        with kubelet_for(api, "leave", container):
-            helm("uninstall", "muster", *WAIT, kubeconfig=native.kubeconfig)
-        assert [(answer.code, answer.err) for answer in answers] == [(0, "")]
-        assert registered(api) == []
-        assert identities(api, "left") == running
+class Story:
+    """An installation, from before it is there until it is gone, while somebody creates Jobs."""
+
+    def __init__(self, cluster: Cluster, folder: Path, load: Load) -> None:
+        self._cluster, self._folder, self._jobs, self.api = cluster, folder, load.jobs, cluster.api
+        self._place = self.api.create("namespaces", {"metadata": {"generateName": "test-"}})["metadata"]["name"]
+        self.stream = Stream(self.api, self._place, load.size, load.every_seconds)
+        self._processes = ExitStack()
+        self.answers: list[Answer] = []
+
+    def __enter__(self) -> Self:
+        self.stream.__enter__()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        with self._processes:
+            self.stream.__exit__()
+            if failure[0] is None:
+                self.ended = self.stream.outcome()
+                print(f"{len(self.stream.names)} Jobs: {self.ended}")
+                assert "Traceback" not in self._replicas.logs()
+        self.api.delete("namespaces", self._place)
+
+    def install(self, chart: Path, *flags: str) -> None:
+        self.stream.more()
+        quick = ("--set", "leadership.durationSeconds=4", "--set", "leadership.renewSeconds=1")
+        helm("install", "muster", str(chart), *WAIT, "--create-namespace", *quick, *flags, kubeconfig=self._login)
+        self.api.delete(
+            "services", "muster", NAMESPACE
+        )  # there is no kube-proxy: the one of the tests leads to loopback
+        replicas = Replicas(self._cluster, self._folder, settings=settings_of_the_release(self.api))
+        self._replicas = self._processes.enter_context(replicas)
+        self._replicas.wait_until_ready()
+        self.stream.more(self._jobs)
+
+    def upgrade(self, chart: Path, *flags: str) -> None:
+        """And the Deployment replaces one after the other."""
+        helm("upgrade", "muster", str(chart), *WAIT, *flags, kubeconfig=self._login)
+        self.api.delete("services", "muster", NAMESPACE)
+        put_service(self.api)
+        settings = merged(settings_of_the_release(self.api), {"service": self._replicas.settings["service"]})
+        for replica in self._replicas:
+            assert replica.terminate() == 0
+            replica.configure(settings)
+            replica.start().wait_until_ready()
+        self.stream.more(self._jobs)
+
+    def uninstall(self) -> None:
+        """Under load from the beginning to the end: nobody waits until no Job is in the middle of getting its pods."""
+
+        def container(pod: Object) -> None:
+            arguments = pod["spec"]["containers"][0]["args"]
+            self.answers.append(muster(*arguments, kubeconfig=account_of_the_hook(self._cluster)))
+
+        with kubelet_for(self.api, "leave", container):
+            helm("uninstall", "muster", *WAIT, kubeconfig=self._login)
+        assert [(answer.code, answer.err) for answer in self.answers] == [(0, "")], self.answers
+        assert registered(self.api) == []
         for kind in ("clusterroles", "clusterrolebindings"):
-            assert api.find(kind, "muster-leave") is None
+            assert self.api.find(kind, "muster-leave") is None
         for kind in ("serviceaccounts", "roles", "rolebindings"):
-            assert api.find(kind, "muster-leave", NAMESPACE) is None
-    assert "Traceback" not in replicas.logs()
+            assert self.api.find(kind, "muster-leave", NAMESPACE) is None
+        self.stream.more(self._jobs // 2)
+        assert registered(self.api) == []
+
+    @property
+    def _login(self) -> Path:
+        return self._cluster.kubeconfig
 
 
 def settings_of_the_release(api: Api) -> Object:

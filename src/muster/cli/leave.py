@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from muster.admission.webhooks import DEV_NAME, NAME
 from muster.api.dialect import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, Dialect
@@ -190,6 +191,7 @@ async def leave(
 ) -> list[str]:
     """What could not be done, a sentence each."""
     async with HttpClient(credentials, dry_run=dry_run) as client:
-        leaving = Leave(client, settings, print, dev, dry_run, wait_seconds)
+        at_once = partial(print, flush=True)  # somebody reads along while it waits
+        leaving = Leave(client, settings, at_once, dev, dry_run, wait_seconds)
         await leaving.run()
         return leaving.problems

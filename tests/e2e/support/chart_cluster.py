@@ -85,7 +85,7 @@ def kubelet_for(api: Api, component: str, run: Callable[[Object], None]) -> Iter
     thread = threading.Thread(target=play, daemon=True)
     thread.start()
     yield seen
-    thread.join(60)
+    thread.join(120)
 
 
 STATE = {"terminated": {"exitCode": 0, "reason": "Completed"}}

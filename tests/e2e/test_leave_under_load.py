@@ -1,0 +1,188 @@
+"""Muster is left while Jobs are created all the time, and some are in the middle of getting pods: none is split."""
+
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import EXTERNAL
+from tests.e2e.support.api import Api
+from tests.e2e.support.clusters import Cluster, start_cluster
+from tests.e2e.support.command import muster as command
+from tests.e2e.support.leaving import leave_as_the_hook_does, left_behind
+from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
+from tests.e2e.support.profiles import PROFILES, Profile, install_crds
+from tests.e2e.support.replicas import WEBHOOKS, Replicas
+from tests.e2e.support.stream import Stream
+from tests.e2e.support.waiting import eventually
+
+pytestmark = pytest.mark.full
+"""A sample is in every run: test_chart_with_muster.py leaves by the chart's hook, under the same load."""
+
+QUICK_LEADERSHIP = {"leadership": {"durationSeconds": 3, "renewSeconds": 1}}
+SIZE, EVERY_SECONDS = 8, 0.2
+ROUNDS = {"native": 5, "crd": 1, "stock": 1}
+NATIVE = PROFILES[0]
+
+
+@contextmanager
+def begun(profile: Profile) -> Iterator[Cluster]:
+    if EXTERNAL:
+        pytest.skip("starts a cluster of its own")
+    size = ("--nodes", "8", "--node-cpu", "64", "--kcm-qps", "100")
+    cluster = start_cluster(f"load-{profile.cluster}", "--profile", profile.cluster, *size)
+    try:
+        cluster = replace(cluster, scheduling_group=profile.group)
+        if not profile.native:
+            install_crds(cluster)
+        yield cluster
+    finally:
+        cluster.down()
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
+@pytest.mark.timeout(1800)
+def test_no_job_is_split_and_no_webhook_stays(profile: Profile, tmp_path: Path) -> None:
+    gangs = plain = waited = 0
+    with begun(profile) as cluster:
+        for number in range(ROUNDS[profile.cluster]):
+            place = new_namespace(cluster.api)
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            with (
+                Stream(cluster.api, place, SIZE, EVERY_SECONDS) as stream,
+                Replicas(cluster, folder, settings=QUICK_LEADERSHIP) as replicas,
+            ):
+                replicas.wait_until_ready()
+                stream.more(20)
+                left = leave_as_the_hook_does(cluster)
+                assert (left.code, left.err) == (0, ""), left.out
+                assert not any(cluster.api.find(kind, "muster") for kind in WEBHOOKS)
+                assert left_behind(cluster.api) == {}
+                assert "half in their gang" not in left.out
+                stream.more(10)
+                ended = stream.outcome()
+            assert "Traceback" not in replicas.logs()
+            gangs, plain = gangs + len(ended.gangs), plain + len(ended.plain)
+            waited += "waiting up to 60 s" in left.out
+            told = [name for name in ended.plain if being_left_is_told(cluster.api, place, name)]
+            print(f"round {number}: {ended}, of which {len(told)} were told; {left.out.splitlines()[:3]}")
+            assert told, "who came while Muster was being left was told so"
+            cluster.api.delete("namespaces", place)
+    print(f"{gangs} whole gangs, {plain} wholly plain, waited in {waited} of {ROUNDS[profile.cluster]} rounds")
+    assert gangs
+    assert plain
+
+
+def test_whom_it_waits_for_and_what_becomes_of_those_whose_time_is_over(tmp_path: Path) -> None:
+    """A quota lets two of four pods in: the gang is in the middle for as long as that stays."""
+    with begun(NATIVE) as cluster, Replicas(cluster, tmp_path, settings=QUICK_LEADERSHIP) as replicas:
+        api, place = cluster.api, new_namespace(cluster.api)
+        replicas.wait_until_ready()
+        set_quota(api, place, 2)
+        api.create("jobs", gang_job("train"), place)
+        eventually(lambda: all_pods(api, place, "train", 2), "two pods are let in")
+        shown = leave_as_the_hook_does(cluster, "--dry-run")
+        assert f"would have waited for the pods of {place}/train (2 of 4 pods)" in shown.out
+
+        with leaving(cluster) as process:
+            assert process.stdout is not None
+            waits = next((line for line in process.stdout if line.startswith("waiting")), "")
+            assert waits.strip() == f"waiting up to 60 s for the pods of {place}/train (2 of 4 pods)"
+            api.create("jobs", gang_job("later"), place)
+            eventually(lambda: events_on(api, place, "later"), "the quota is full")
+            assert process.poll() is None, "it waits"
+            assert all(api.find(kind, "muster") for kind in WEBHOOKS)
+            set_quota(api, place, 100)
+            out, err = process.communicate(timeout=90)
+        assert (process.returncode, err) == (0, "")
+        assert "every gang has its pods" in out
+        pods = eventually(lambda: all_pods(api, place, "train", 4, is_bound), "the gang starts", 60)
+        assert len({group_of(pod) for pod in pods}) == 1
+        assert None not in {group_of(pod) for pod in pods}
+        pods = eventually(lambda: all_pods(api, place, "later", 4, is_bound), "the later one starts", 90)
+        assert {group_of(pod) for pod in pods} == {None}
+
+
+def test_who_is_split_by_force_is_named_and_made_whole_by_a_pause(tmp_path: Path) -> None:
+    """Webhooks deleted by hand, in the middle of a gang, and Muster killed: nobody can keep that one together."""
+    with begun(NATIVE) as cluster, Replicas(cluster, tmp_path, settings=QUICK_LEADERSHIP) as replicas:
+        api, place = cluster.api, new_namespace(cluster.api)
+        replicas.wait_until_ready()
+        set_quota(api, place, 2)
+        api.create("jobs", gang_job("train"), place)
+        eventually(lambda: all_pods(api, place, "train", 2), "two pods are let in")
+        for replica in replicas:
+            replica.kill()
+        for kind in WEBHOOKS:
+            api.delete(kind, "muster")
+        set_quota(api, place, 100)
+        eventually(lambda: all_pods(api, place, "train", 4), "the others come", 90)
+        assert len({group_of(pod) for pod in pods_of(api, place, "train")}) == 2
+        told = command("leave", "--dry-run", kubeconfig=cluster.kubeconfig)
+        assert (told.code, told.err) == (0, "")
+        assert f"half in their gang and half not, so that some pods wait for ever: {place}/train; suspend" in told.out
+        api.patch("jobs", "train", {"spec": {"suspend": True}}, place)
+        eventually(lambda: not pods_of(api, place, "train"), "its pods go")
+        api.patch("jobs", "train", {"spec": {"suspend": False}}, place)
+        pods = eventually(lambda: all_pods(api, place, "train", 4, is_bound), "it starts as a whole", 90)
+        assert {group_of(pod) for pod in pods} == {None}
+        assert not api.get("jobs", "train", place)["status"].get("failed"), "which counts as no failure"
+        assert "half in" not in command("leave", "--dry-run", kubeconfig=cluster.kubeconfig).out
+
+
+def test_where_nobody_is_left_to_complete_a_gang_nobody_is_waited_for(tmp_path: Path) -> None:
+    with begun(NATIVE) as cluster, Replicas(cluster, tmp_path, settings=QUICK_LEADERSHIP) as replicas:
+        api, place = cluster.api, new_namespace(cluster.api)
+        replicas.wait_until_ready()
+        set_quota(api, place, 2)
+        api.create("jobs", gang_job("train"), place)
+        eventually(lambda: all_pods(api, place, "train", 2), "two pods are let in")
+        for replica in replicas:
+            replica.kill()
+        told = leave_as_the_hook_does(cluster)
+        assert (told.code, told.err) == (0, "")
+        assert "no replica has noticed" in told.out
+        assert "waiting up to" not in told.out
+        assert left_behind(api) == {}
+
+
+@contextmanager
+def leaving(cluster: Cluster) -> Iterator[subprocess.Popen[str]]:
+    """`muster leave` by somebody who may do anything."""
+    program = str(Path(sys.executable).parent / "muster")
+    process = subprocess.Popen(
+        [program, "leave", "--kubeconfig", str(cluster.kubeconfig)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+def being_left_is_told(api: Api, namespace: str, name: str) -> bool:
+    return any("BeingLeft: " in event["message"] for event in events_on(api, namespace, name, "StandingAside"))
+
+
+def set_quota(api: Api, namespace: str, pods: int) -> None:
+    path = f"/api/v1/namespaces/{namespace}/resourcequotas"
+    body = {"metadata": {"name": "few"}, "spec": {"hard": {"pods": str(pods)}}}
+    if api.raw(f"{path}/few")[0] == 200:
+        api._call("PUT", f"{path}/few", body=body)
+    else:
+        api._call("POST", path, body=body)
+
+
+def new_namespace(api: Api) -> str:
+    name = f"test-{uuid.uuid4().hex[:10]}"
+    api.create("namespaces", {"metadata": {"name": name}})
+    return name
