@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from muster.api.dialect import CRD_IN_OWN_GROUP
+from muster.api.job import SCHEDULING_ANNOTATION
 from muster.api.keys import Uid
 from muster.core.eligibility import Policy
 from muster.core.naming import pod_group_name, template_name, workload_name
-from tests.builders import JobBuilder, a_gang, a_job, a_pod, a_pod_group, a_workload
+from tests.builders import JobBuilder, Object, a_gang, a_job, a_pod, a_pod_group, a_workload
 from tests.fake_cluster import USER
 from tests.faults.world import Process, Scenario, World
 
@@ -26,6 +27,14 @@ def _recreate(world: World) -> None:
 def _resume(world: World) -> None:
     if ("jobs", "default", "train") in world.cluster.objects:
         world.cluster.update("jobs", "default", "train", lambda job: job["spec"].update(suspend=False), USER)
+
+
+def _wish_something_else(world: World) -> None:
+    def change(job: Object) -> None:
+        job["metadata"]["annotations"] = {SCHEDULING_ANNOTATION: "policy: {basic: {}}"}
+
+    if ("jobs", "default", "train") in world.cluster.objects:
+        world.cluster.update("jobs", "default", "train", change, USER)
 
 
 def _restart(world: World) -> None:
@@ -94,6 +103,12 @@ NEIGHBOURS = Scenario(
     (gang(), a_gang("other", pods=2).uid("o"), a_job("plain").uid("q").having(parallelism=2)),
     racing=True,
     creates=4,
+)
+CHANGED_MIND = Scenario(
+    "a Job changes its mind while its gang is formed",
+    (gang().asking("policy: {gang: {minCount: 2}}"),),
+    racing=True,
+    script={1: _wish_something_else},
 )
 
 ALL = (
