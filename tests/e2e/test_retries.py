@@ -12,9 +12,7 @@ BACK_SECONDS = 40
 """The Job controller waits 10 s before it replaces a pod that failed."""
 
 
-def test_a_pod_that_failed_after_another_had_succeeded_is_replaced(
-    api: Api, muster: Muster, namespace: str
-) -> None:
+def test_a_pod_that_failed_after_another_had_succeeded_is_replaced(api: Api, muster: Muster, namespace: str) -> None:
     job = api.create("jobs", gang_job("train", SIZE), namespace)
     eventually(partial(all_pods, api, namespace, "train", SIZE, is_bound), "the gang is bound")
     old = group_of(api, namespace, job)

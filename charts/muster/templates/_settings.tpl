@@ -4,6 +4,7 @@ apiVersion: muster.dev/v1alpha1
 kind: MusterConfiguration
 apiGroup: {{ .Values.apiGroup }}
 defaultPolicy: {{ .Values.defaultPolicy }}
+elastic: {{ .Values.elastic }}
 excludedNamespaces: {{ toJson .Values.excludedNamespaces }}
 schedulerNames: {{ toJson .Values.schedulerNames }}
 workers: {{ int .Values.workers }}

@@ -87,7 +87,12 @@ class Parts:
 
 def build(cluster: Cluster, dialect: Dialect) -> Parts:
     client, settings = cluster.client, cluster.settings
-    policy = Policy(settings.excluded_namespaces, settings.scheduler_names, groups_by_annotation=not dialect.native)
+    policy = Policy(
+        settings.excluded_namespaces,
+        settings.scheduler_names,
+        groups_by_annotation=not dialect.native,
+        elastic=settings.elastic,
+    )
     metrics, rules, cache = cluster.recorder.metrics, Rules(dialect, policy), Cache()
     queue = WorkQueue[JobKey](metrics.retries.labels("jobs").inc)
     observer = Observer(client, dialect, cache)

@@ -151,6 +151,11 @@ class Settings(_Part):
     """Where Workloads and PodGroups live. `auto` takes the built-in API, else Muster's CRDs."""
     default_policy: Literal["gang-when-qualified"] = "gang-when-qualified"
     """Every Job that qualifies becomes a gang."""
+    elastic: bool = False
+    """A gang's Job may change parallelism and completions together, to the same number: its gang is resized.
+
+    Kubernetes 1.36 with its built-in API refuses that by itself, unless its JobValidation plugin is disabled.
+    """
     excluded_namespaces: frozenset[Name] = NEVER | {OWN_NAMESPACE}
     """Jobs in these are never looked at, and their pods never wait for Muster.
 

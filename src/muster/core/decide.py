@@ -140,7 +140,7 @@ def _keep(anchor: PodGroup, job: JobView, seen: Observed) -> Decision:
     if anchor.metadata.deletion_timestamp is not None:
         return _hold(Reason.POD_GROUP_BEING_DELETED, name)
     described = any(workload.metadata.name == anchor.workload_name for workload in seen.workloads)
-    ours_to_make = anchor.workload_name in _our_workload_names(job) and anchor.workload_name not in seen.taken
+    ours_to_make = anchor.workload_name in our_workload_names(job) and anchor.workload_name not in seen.taken
     if described or seen.rejected or not ours_to_make:
         return _join(name, Reason.GANG_FORMED)
     if job.suspended:
@@ -227,14 +227,14 @@ def _complete(job: JobView, workload: Workload, seen: Observed, rules: Rules) ->
 def _free_workload_name(job: JobView, seen: Observed) -> str:
     """The name that a PodGroup of the Job still refers to, if its Workload was deleted; else the next free one."""
     referred = {group.workload_name for group in seen.pod_groups if controls(job, group.metadata)}
-    usable = (name for name in _our_workload_names(job) if name in referred and name not in seen.taken)
+    usable = (name for name in our_workload_names(job) if name in referred and name not in seen.taken)
     if (lost := next(usable, None)) is not None:
         return lost
     names = (workload_name(job.key.name, job.uid, collision) for collision in count())
     return next(name for name in names if name not in seen.taken)
 
 
-def _our_workload_names(job: JobView) -> list[str]:
+def our_workload_names(job: JobView) -> list[str]:
     return [workload_name(job.key.name, job.uid, collision) for collision in range(TRIED_NAMES)]
 
 

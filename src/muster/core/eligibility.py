@@ -15,6 +15,8 @@ class Policy:
     """Schedulers that hold a gang together."""
     groups_by_annotation: bool = False
     """Pods name their group in an annotation: so may a template that has one already."""
+    elastic: bool = False
+    """A gang's Job may change its parallelism, together with its completions."""
 
 
 def left_alone(job: JobView, policy: Policy) -> Reason | None:
