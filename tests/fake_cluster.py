@@ -105,7 +105,8 @@ class FakeCluster:
     def remove(self, plural: str, namespace: str, name: str, actor: str, *, force: bool = False) -> None:
         """A protected PodGroup is only marked; `force` drops its finalizer, as an impatient user does."""
         gone = self.get(plural, namespace, name)
-        if plural == "podgroups" and not force and self._active_members(namespace, name):
+        held = bool(gone["metadata"].get("finalizers")) and self._active_members(namespace, name)
+        if plural == "podgroups" and not force and held:
             if not gone["metadata"].get("deletionTimestamp"):
                 gone["metadata"]["deletionTimestamp"] = LONG_AGO
                 self._store("MODIFIED", (plural, namespace, name), gone, actor)

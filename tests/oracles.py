@@ -14,8 +14,10 @@ OURS = {"workloads", "podgroups"}
 class Oracle:
     """Watches every write. Violations are collected, since an error raised inside Muster would be handled by it."""
 
-    def __init__(self, cluster: FakeCluster) -> None:
+    def __init__(self, cluster: FakeCluster, resizes: bool = False) -> None:
         self.cluster = cluster
+        self.resizes = resizes
+        """There are gangs to resize: Muster may replace its own PodGroups, and nothing else."""
         self.violations: list[str] = []
         self.created_at: dict[str, int] = {}
         """Revision at which each object was made, by UID."""
@@ -37,7 +39,8 @@ class Oracle:
         """I5, and no write undoes an earlier one."""
         if change.actor != MUSTER:
             return
-        if change.plural not in OURS | {"events"} or change.verb != "ADDED":
+        replaces = self.resizes and change.plural == "podgroups" and is_ours(change.object)
+        if change.plural not in OURS | {"events"} or (change.verb != "ADDED" and not replaces):
             yield f"I5: Muster wrote {change.verb} {change.plural} {change.name}"
         if change.plural in OURS and not controller_uid(change.object):
             yield f"I2: {change.plural} {change.name} belongs to no Job"
@@ -99,8 +102,9 @@ def wrong_in_the_end(cluster: FakeCluster) -> Iterator[str]:
 
 def _wrong_with_job(cluster: FakeCluster, job: JobView) -> Iterator[str]:
     pods = [pod for pod in cluster.find("pods") if controller_uid(pod) == job.uid and is_live(pod)]
-    if len(pods) != job.parallelism:
-        yield f"I9: Job {job.key} has {len(pods)} of {job.parallelism} pods"
+    wanted = job.unfinished if job.indexed else job.parallelism
+    if len(pods) != wanted:
+        yield f"I9: Job {job.key} has {len(pods)} of {wanted} pods"
     groups = {group_of(pod) for pod in pods}
     if left_alone(job, Policy()) is not None:
         if groups != {job.scheduling_group or ""}:
@@ -113,6 +117,16 @@ def _wrong_with_job(cluster: FakeCluster, job: JobView) -> Iterator[str]:
             exists = ("podgroups", job.key.namespace, group) in cluster.objects
             if not exists and not _told(cluster, job, "GroupLost"):
                 yield f"I4: the group {group!r} of Job {job.key} is missing, and nothing says why"
+
+
+def without_a_node(cluster: FakeCluster) -> Iterator[str]:
+    """Where there are nodes, every pod that lives in the end has one, or its Job is told why not."""
+    told = {
+        e["involvedObject"]["uid"] for e in cluster.find("events") if e["reason"] in {"GangNotResized", "GroupLost"}
+    }
+    for pod in cluster.find("pods"):
+        if is_live(pod) and group_of(pod) and not pod["spec"].get("nodeName") and controller_uid(pod) not in told:
+            yield f"pod {pod['metadata']['name']} waits for ever"
 
 
 def standing_aside(cluster: FakeCluster, job: JobView) -> list[str]:

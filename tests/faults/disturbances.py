@@ -96,7 +96,7 @@ def _toggle_suspend(world: World) -> None:
 
 def _rival(world: World) -> None:
     if ("workloads", "default", "rival") not in world.cluster.objects:
-        world.cluster.apply(a_workload("rival").uid("rival-uid").describing(gang()))
+        world.cluster.apply(a_workload("rival").uid("rival-uid").describing(gang()).gang(3))
 
 
 def _take_over(world: World) -> None:
@@ -105,7 +105,7 @@ def _take_over(world: World) -> None:
     _delete_all("workloads")(world)
     for name in ("theirs", "theirs-too"):
         if ("workloads", "default", name) not in world.cluster.objects:
-            world.cluster.apply(a_workload(name).uid(f"{name}-uid").describing(gang()))
+            world.cluster.apply(a_workload(name).uid(f"{name}-uid").describing(gang()).gang(3))
 
 
 ACTORS: dict[str, Disturbance] = {

@@ -1,7 +1,7 @@
 """The Job controller of the model: it makes pods through the real pod gate, one first, then twice as many each time."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from muster.admission.gate import PodGate
@@ -24,12 +24,38 @@ class JobController:
 
     async def sync(self) -> None:
         for job in [copied(job) for job in self.cluster.find("jobs")]:
-            if job["metadata"].get("deletionTimestamp") or (job.get("status") or {}).get("conditions"):
+            if job["metadata"].get("deletionTimestamp") or _is_over(job):
                 continue
             if job["spec"].get("suspend"):
                 self._stop(job)
             else:
                 await self._start(job)
+            self._report(job)
+
+    def _report(self, job: Object) -> None:
+        """The Job's status, where it has anything to tell: pods that ended, and those that are not ready after that."""
+        pods = [pod for pod in self.cluster.find("pods") if controller_uid(pod) == job["metadata"]["uid"]]
+        ended = [pod for pod in pods if not is_live(pod)]
+        status = dict(job.get("status") or {})
+        if ended:
+            succeeded = sorted(self._completed(job))
+            living = [pod for pod in pods if is_live(pod)]
+            status |= {
+                "completedIndexes": ",".join(map(str, succeeded)),
+                "succeeded": len(succeeded),
+                "failed": len(ended) - len(succeeded),
+                "active": len(living),
+                "ready": sum(bool(pod["spec"].get("nodeName")) for pod in living),
+            }
+        if job["spec"].get("suspend") or status.get("conditions"):
+            suspended = "True" if job["spec"].get("suspend") else "False"
+            status["conditions"] = [{"type": "Suspended", "status": suspended}]
+        metadata = job["metadata"]
+        stored = self.cluster.objects.get(("jobs", metadata["namespace"], metadata["name"]))
+        if ended and stored and stored["metadata"]["uid"] == metadata["uid"] and status != stored.get("status"):
+            self.cluster.update(
+                "jobs", metadata["namespace"], metadata["name"], lambda it: it.update(status=status), JOB_CONTROLLER
+            )
 
     def _stop(self, job: Object) -> None:
         for pod in self._pods_of(job):
@@ -37,8 +63,8 @@ class JobController:
 
     async def _start(self, job: Object) -> None:
         """Until the first refusal; the rest is tried again in the next sync."""
-        present = {pod["metadata"]["labels"][COMPLETION_INDEX_LABEL] for pod in self._pods_of(job)}
-        missing = [index for index in range(job["spec"]["parallelism"]) if str(index) not in present]
+        present = _indexes(self._pods_of(job)) | self._completed(job)
+        missing = [index for index in range(job["spec"]["parallelism"]) if index not in present]
         at_once = 1
         while missing:
             batch, missing = missing[:at_once], missing[at_once:]
@@ -65,6 +91,10 @@ class JobController:
         self.cluster.create("pods", namespace, pod, JOB_CONTROLLER)
         return True
 
+    def _completed(self, job: Object) -> set[int]:
+        pods = [pod for pod in self.cluster.find("pods") if controller_uid(pod) == job["metadata"]["uid"]]
+        return _indexes(pod for pod in pods if pod["status"]["phase"] == "Succeeded")
+
     def _pods_of(self, job: Object) -> list[Object]:
         uid = job["metadata"]["uid"]
         return [pod for pod in self.cluster.find("pods") if controller_uid(pod) == uid and is_live(pod)]
@@ -88,3 +118,12 @@ class JobController:
             },
             "spec": copied(job["spec"]["template"]["spec"]),
         }
+
+
+def _indexes(pods: Iterable[Object]) -> set[int]:
+    return {int(pod["metadata"]["labels"][COMPLETION_INDEX_LABEL]) for pod in pods}
+
+
+def _is_over(job: Object) -> bool:
+    conditions = (job.get("status") or {}).get("conditions", [])
+    return any(condition["type"] in {"Complete", "Failed"} for condition in conditions)

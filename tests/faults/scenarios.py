@@ -37,6 +37,11 @@ def _wish_something_else(world: World) -> None:
         world.cluster.update("jobs", "default", "train", change, USER)
 
 
+def _suspend(world: World) -> None:
+    if ("jobs", "default", "train") in world.cluster.objects:
+        world.cluster.update("jobs", "default", "train", lambda job: job["spec"].update(suspend=True), USER)
+
+
 def _restart(world: World) -> None:
     for process in world.processes:
         process.end()
@@ -126,6 +131,36 @@ ALL = (
     RESUMED,
     PLAIN_PODS,
     NEIGHBOURS,
+)
+
+LOST_AFTER_SUCCESS = Scenario(
+    "a pod is lost after another index has succeeded", (gang(),), creates=3, fates={0: "Succeeded", 1: "Failed"}
+)
+ALL_LOST_AFTER_SUCCESS = Scenario(
+    "the rest of the gang is lost after one index has succeeded",
+    (gang(),),
+    creates=3,
+    racing=True,
+    fates={0: "Succeeded", 1: "Failed", 2: "Failed"},
+)
+RESIZING_REPLICAS = replace(LOST_AFTER_SUCCESS, name="two replicas resize", racing=True, replicas=2)
+RESIZE_OF_OWN_WORKLOAD = replace(
+    LOST_AFTER_SUCCESS, name="a gang of a user's own Workload is resized", start=(gang(), _OWN), creates=2
+)
+RESUMED_AFTER_SUCCESS = Scenario(
+    "a Job is suspended and resumed after one index has succeeded",
+    (gang(),),
+    creates=3,
+    fates={0: "Succeeded"},
+    script={4: _suspend, 6: _resume},
+)
+RESIZES = (
+    LOST_AFTER_SUCCESS,
+    ALL_LOST_AFTER_SUCCESS,
+    RESIZING_REPLICAS,
+    RESIZE_OF_OWN_WORKLOAD,
+    RESUMED_AFTER_SUCCESS,
+    replace(RESIZING_REPLICAS, name="two replicas resize, with CRDs", dialect=CRD_IN_OWN_GROUP),
 )
 
 WITH_CRDS = tuple(

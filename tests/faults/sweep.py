@@ -7,7 +7,7 @@ from itertools import product
 
 from tests.faults.disturbances import ACTORS, FAULTS, REJECTED
 from tests.faults.world import NeverSettled, Scenario, World
-from tests.oracles import created_by_us, gangs, wrong_in_the_end
+from tests.oracles import created_by_us, gangs, without_a_node, wrong_in_the_end
 
 Plan = Mapping[int, str]
 """Which fault or actor strikes at which call."""
@@ -22,7 +22,7 @@ class Undisturbed:
 
 async def undisturbed(scenario: Scenario) -> Undisturbed:
     world = await World(scenario).run()
-    problems = [*world.oracle.violations, *wrong_in_the_end(world.cluster)]
+    problems = _problems(world)
     assert not problems, f"{scenario}, with nothing going wrong: {problems}"
     return Undisturbed(world.calls, gangs(world.cluster), created_by_us(world.cluster))
 
@@ -34,7 +34,7 @@ async def problems_of(scenario: Scenario, plan: Plan, normal: Undisturbed, lag: 
         await world.run()
     except NeverSettled as error:
         return [f"{scenario} | {dict(plan)} | lag {lag} | {error}", *world.oracle.violations]
-    found = [*world.oracle.violations, *wrong_in_the_end(world.cluster)]
+    found = _problems(world)
     if not (set(plan.values()) & set(ACTORS)) and not _was_rejected(world, plan):
         found += _differences(world, normal)
     return [f"{scenario} | {dict(plan)} | lag {lag} | {problem}" for problem in found]
@@ -46,6 +46,11 @@ async def splits_of(scenario: Scenario, plan: Plan, lag: int) -> list[str]:
     with contextlib.suppress(NeverSettled):
         await world.run()
     return [f"{scenario} | {dict(plan)} | lag {lag} | {problem}" for problem in world.oracle.violations]
+
+
+def _problems(world: World) -> list[str]:
+    waiting = without_a_node(world.cluster) if world.nodes is not None else ()
+    return [*world.oracle.violations, *wrong_in_the_end(world.cluster), *waiting]
 
 
 def _was_rejected(world: World, plan: Plan) -> bool:

@@ -5,11 +5,11 @@ import pytest
 from muster.api.pod import GROUPED_LABEL
 from tests.fake_cluster import group_of
 from tests.faults.disturbances import ACTORS, FAULTS
-from tests.faults.scenarios import ALL, CHANGED_MIND, WITH_CRDS
+from tests.faults.scenarios import ALL, CHANGED_MIND, RESIZES, WITH_CRDS
 from tests.faults.sweep import sweep_single, undisturbed
 from tests.faults.world import Scenario, World
 
-STORIES = (*ALL, *WITH_CRDS, pytest.param(CHANGED_MIND, marks=pytest.mark.full))
+STORIES = (*ALL, *WITH_CRDS, *RESIZES, pytest.param(CHANGED_MIND, marks=pytest.mark.full))
 
 
 @pytest.mark.parametrize("scenario", STORIES, ids=str)

@@ -29,6 +29,7 @@ from muster.watching.handlers import Inbox
 from tests.builders import Builder
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.faults.job_controller import JobController
+from tests.faults.nodes import Nodes
 from tests.oracles import Oracle
 
 Answer = TypeVar("Answer")
@@ -72,6 +73,8 @@ class Scenario:
     pods_from_round: int = 0
     collector_lag: int = 0
     script: Mapping[int, Callable[["World"], None]] = field(default_factory=dict)
+    fates: Mapping[int, str] = field(default_factory=dict)
+    """Indexes whose pods end, and how, once all have run. Only with any of them are there nodes at all."""
 
     def __str__(self) -> str:
         return self.name
@@ -153,7 +156,8 @@ class World:
     def __init__(self, scenario: Scenario, plan: Mapping[int, Disturbance] | None = None, lag: int = 0) -> None:
         self.scenario, self.plan, self.lag = scenario, dict(plan or {}), lag
         self.cluster = FakeCluster(read_lag=lag)
-        self.oracle = Oracle(self.cluster)
+        self.oracle = Oracle(self.cluster, resizes=bool(scenario.fates))
+        self.nodes = Nodes(self.cluster, scenario.fates) if scenario.fates else None
         self.calls = 0
         self.now = 0.0
         self.later: list[Callable[[], None]] = []
@@ -205,6 +209,8 @@ class World:
             act()
         refused = len(self.job_controller.refusals)
         content = await self._controllers(number)
+        if self.nodes is not None:
+            self.nodes.play()
         for process in self.processes:
             if process.recorder._queue.qsize() and not process.dead:
                 await process.recorder.drain(1.0)

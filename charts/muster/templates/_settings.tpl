@@ -6,6 +6,7 @@ apiGroup: {{ .Values.apiGroup }}
 defaultPolicy: {{ .Values.defaultPolicy }}
 basicForOthers: {{ .Values.basicForOthers }}
 scope: {{ .Values.scope }}
+elastic: {{ .Values.elastic }}
 excludedNamespaces: {{ toJson .Values.excludedNamespaces }}
 schedulerNames: {{ toJson .Values.schedulerNames }}
 workers: {{ int .Values.workers }}

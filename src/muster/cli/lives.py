@@ -130,6 +130,7 @@ def policy_of(settings: Settings, dialect: Dialect) -> Policy:
         opt_in=settings.default_policy == "opt-in",
         basic_for_others=settings.basic_for_others,
         all_jobs=settings.scope == "all-jobs",
+        elastic=settings.elastic,
     )
 
 

@@ -181,6 +181,11 @@ class Settings(_Part):
     """Every Job that is no gang gets a Workload and a Basic PodGroup. It takes `scope: all-jobs`."""
     scope: Literal["indexed-jobs", "all-jobs"] = "indexed-jobs"
     """Whose pods ask Muster when they are created. Jobs outside of it cannot have a group."""
+    elastic: bool = False
+    """A gang's Job may change parallelism and completions together, to the same number: its gang is resized.
+
+    Kubernetes 1.36 with its built-in API refuses that by itself, unless its JobValidation plugin is disabled.
+    """
     excluded_namespaces: frozenset[Name] = NEVER | {OWN_NAMESPACE}
     """Jobs in these are never looked at, and their pods never wait for Muster.
 

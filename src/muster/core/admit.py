@@ -6,9 +6,10 @@ from muster.api.job import JobView
 from muster.api.podgroup import PodGroup
 from muster.core.decide import Decision, Membership, Observed, Rules, decide
 from muster.core.eligibility import left_alone, preset_group
-from muster.core.ownership import controls, workloads_of
+from muster.core.ownership import controls, is_ours, workloads_of
 from muster.core.reasons import Reason
-from muster.core.sizing import wanted_size
+from muster.core.sizing import describes_as_muster, wanted_size
+from muster.core.wish import not_a_gang
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,9 @@ def admit_parallelism(old: JobView, new: JobView, seen: Observed, rules: Rules) 
         return ALLOWED
     group = _group_of(old, seen, rules)
     if group is not None:
-        return _locked(old, group) if group.gang else ALLOWED
+        return _sized(old, new, group, seen, rules) if group.gang else ALLOWED
+    if rules.policy.elastic and left_alone(old, rules.policy) is None and _in_tandem(new, rules):
+        return ALLOWED  # what is made of the old number is resized to the new one
     if preset_group(old, rules.policy) is not None or not _may_be_forming(old, new, seen, rules):
         return ALLOWED
     return Verdict(
@@ -80,13 +83,33 @@ def _may_be_forming(old: JobView, new: JobView, seen: Observed, rules: Rules) ->
     return not never_begun
 
 
-def _locked(job: JobView, group: PodGroup) -> Verdict:
+def _sized(old: JobView, new: JobView, group: PodGroup, seen: Observed, rules: Rules) -> Verdict:
+    """A gang changes its size only where Muster can give its PodGroup the new one."""
+    elastic = rules.policy.elastic and _can_be_resized(old, group, seen)
+    if elastic and _in_tandem(new, rules):
+        return ALLOWED
+    remedy = (
+        "Change completions together with it, to the same number greater than 1"
+        if elastic
+        else "Delete the Job and create it with the new parallelism"
+    )
     gang = group.gang
     return Verdict(
         allowed=False,
         message=(
-            f"muster: cannot change parallelism of Job {job.key.name!r}: its gang-scheduled PodGroup "
-            f"{group.metadata.name!r} holds {gang.min_count if gang else 0} pods together. "
-            "Delete the Job and create it with the new parallelism"
+            f"muster: cannot change parallelism of Job {old.key.name!r}: its gang-scheduled PodGroup "
+            f"{group.metadata.name!r} holds {gang.min_count if gang else 0} pods together. {remedy}"
         ),
     )
+
+
+def _in_tandem(new: JobView, rules: Rules) -> bool:
+    """Completions change with parallelism: it is a gang as before, of another size."""
+    return not_a_gang(new) is None and left_alone(new, rules.policy) is None
+
+
+def _can_be_resized(job: JobView, group: PodGroup, seen: Observed) -> bool:
+    """Muster made the pair, from the Job, and no claim hangs on it."""
+    described = [workload for workload in seen.workloads if workload.metadata.name == group.workload_name]
+    made = controls(job, group.metadata) and is_ours(group.metadata) and not group.spec.resource_claims
+    return made and any(describes_as_muster(job, workload) for workload in described)

@@ -143,7 +143,7 @@ def _keep(anchor: PodGroup, job: JobView, seen: Observed, rules: Rules) -> Decis
     if anchor.metadata.deletion_timestamp is not None:
         return _hold(Reason.POD_GROUP_BEING_DELETED, name)
     described = any(workload.metadata.name == anchor.workload_name for workload in seen.workloads)
-    if described or seen.rejected or anchor.workload_name in seen.taken or not _is_own_workload(anchor, job):
+    if described or seen.rejected or anchor.workload_name in seen.taken or not is_own_workload(anchor, job):
         return _join(name, Reason.GANG_FORMED)
     if job.suspended:
         return _hold(Reason.SUSPENDED)
@@ -240,14 +240,14 @@ def _complete(job: JobView, workload: Workload, seen: Observed, rules: Rules) ->
 
 def _free_workload_name(job: JobView, seen: Observed) -> str:
     """The name that a PodGroup of the Job still refers to, if its Workload was deleted; else the next free one."""
-    referred = [group for group in seen.pod_groups if controls(job, group.metadata) and _is_own_workload(group, job)]
+    referred = [group for group in seen.pod_groups if controls(job, group.metadata) and is_own_workload(group, job)]
     if lost := {group.workload_name for group in referred} - seen.taken:
         return min(lost)
     names = (workload_name(job.key.name, job.uid, collision) for collision in count())
     return next(name for name in names if name not in seen.taken)
 
 
-def _is_own_workload(group: PodGroup, job: JobView) -> bool:
+def is_own_workload(group: PodGroup, job: JobView) -> bool:
     """The PodGroup was made from a Workload that Muster makes for the Job. Sixteen hashes: asked late."""
     return any(group.workload_name == workload_name(job.key.name, job.uid, nth) for nth in range(TRIED_NAMES))
 

@@ -18,3 +18,5 @@ class Policy:
     """Jobs that are no gang get a Basic pair."""
     all_jobs: bool = False
     """The gate is asked for the pods of all Jobs, not only for those of Indexed ones."""
+    elastic: bool = False
+    """A gang's Job may change its parallelism, together with its completions."""

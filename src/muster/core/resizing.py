@@ -6,9 +6,11 @@ from enum import StrEnum
 from muster.api.job import JobView
 from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
-from muster.core.decide import Observed, Rules, anchor_of
+from muster.core.decide import Observed, Rules, anchor_of, is_own_workload
+from muster.core.desired import workload_behind
 from muster.core.eligibility import left_alone
 from muster.core.ownership import pod_groups_of, template_for, workloads_of
+from muster.core.policy import Policy
 from muster.core.sizing import describes_as_muster, group_size, wanted_size
 
 
@@ -59,43 +61,60 @@ def misfit(seen: Observed, rules: Rules) -> Misfit | None:
     if found is None:
         return None
     group, workload, obstacle = found
-    size = group_size(job, workload, rules.policy)
-    if size is None or group.gang is None or size == group.gang.min_count:
+    if group.gang is None:
+        return None
+    size = _size_of(group, job, workload, rules.policy)
+    if size is None or size == group.gang.min_count:
         return None
     wanted = wanted_size(job, rules.policy)
     asked = size > group.gang.min_count or (wanted is not None and wanted < group.gang.min_count)
-    if asked and describes_as_muster(job, workload) and not obstacle:
+    if asked and workload is not None and describes_as_muster(job, workload) and not obstacle:
         return Misfit(job, group, size, Why.ASKED)
     held = size < group.gang.min_count and job.unready > 0
     return Misfit(job, group, size, Why.ENDED, obstacle) if held else None
+
+
+def _size_of(group: PodGroup, job: JobView, workload: Workload | None, policy: Policy) -> int | None:
+    if workload is not None:
+        return group_size(job, workload, policy)
+    return min(group.gang.min_count, max(1, job.unfinished)) if group.gang else None
 
 
 def _gets_pods(job: JobView) -> bool:
     return not (job.being_deleted or job.suspended or job.ending or job.finished)
 
 
-_Found = tuple[PodGroup, Workload, str]
+_Found = tuple[PodGroup, Workload | None, str]
 
 
 def _own(job: JobView, seen: Observed) -> _Found | None:
-    """The PodGroup that Muster made, while it could be made again: its Workload is there and stays."""
+    """The PodGroup that Muster made, with what keeps it from being made again."""
     group = anchor_of(seen)
-    workload = next(
-        (w for w in workloads_of(job, seen.workloads) if group and w.metadata.name == group.workload_name), None
-    )
-    if group is None or workload is None or not _could_be_made_from(job, workload):
+    if group is None:
         return None
+    workload = _workload_of(group, job, seen)
+    if workload is None:
+        return group, None, "its Workload is gone"
+    if workload.metadata.deletion_timestamp is not None:
+        return None  # the server would refuse the new one; when the Workload is gone, it is made again with it
     # A claim that was made for a group goes with it, and with the claim the devices of pods that run.
     return group, workload, "it has resource claims" if group.spec.resource_claims else ""
 
 
+def _workload_of(group: PodGroup, job: JobView, seen: Observed) -> Workload | None:
+    """If it is gone and was Muster's, it is made again together with the PodGroup."""
+    name = group.workload_name
+    found = next((workload for workload in seen.workloads if workload.metadata.name == name), None)
+    if found is None and is_own_workload(group, job):
+        return workload_behind(job, group)
+    usable = found is not None and workloads_of(job, [found]) and template_for(job, found) is not None
+    return found if usable else None
+
+
 def _strange(job: JobView, seen: Observed) -> _Found | None:
+    """Somebody else's PodGroup, which Muster does not touch."""
     for workload in workloads_of(job, seen.workloads)[:1]:
         for group in pod_groups_of(job, workload, seen.pod_groups)[:1]:
-            if anchor_of(seen) is None and _could_be_made_from(job, workload):
+            if anchor_of(seen) is None and template_for(job, workload) is not None:
                 return group, workload, "it is not Muster's"
     return None
-
-
-def _could_be_made_from(job: JobView, workload: Workload) -> bool:
-    return template_for(job, workload) is not None and workload.metadata.deletion_timestamp is None

@@ -37,7 +37,7 @@ class Reconciler:
                 group.create_task(self._work(), name=f"worker {number}")
 
     async def reconcile(self, key: JobKey) -> Decision:
-        """Bring one Job's objects to what its spec asks for. What the cache calls settled costs no request."""
+        """Bring one Job's objects to what it asks for. What the cache calls settled costs no request."""
         seen = self.cache.observe(key)
         decision = decide(seen, self.rules)
         if self.only_own and not has_ours(seen.job, (*seen.workloads, *seen.pod_groups)):
@@ -45,7 +45,8 @@ class Reconciler:
         self._complain(seen)
         if seen.job is not None and (decision.reason.event or not decision.settled):
             self.formation.forget(seen.job.uid)  # something is missing or in the way, whatever the last pod was told
-            return await self.formation.ensure(seen.job.ref)
+            decision = await self.formation.ensure(seen.job.ref)
+            seen = self.cache.observe(key)
         if seen.job is not None and misfit(seen, self.rules) is not None:
             await self.resizing.resize(seen.job.ref)
         return decision

@@ -18,6 +18,7 @@ from muster.kube.client import Object
 from muster.kube.errors import AlreadyExists, Conflict, Forbidden, NotFound, Rejected
 from muster.kube.resources import pod_groups
 from muster.runtime.formation import Formation, Unsettled
+from muster.runtime.health import API
 
 TRIES = 3
 """The scheduler reports in the PodGroup, so it may well change between two looks."""
@@ -31,8 +32,14 @@ class Resizing:
     async def resize(self, ref: JobRef) -> None:
         """Bring the Job's PodGroup to its size, if a live look shows that this is needed."""
         for _ in range(TRIES):
-            with suppress(Conflict):
+            try:
                 return await self._try(ref)
+            except Conflict:
+                continue  # it changed meanwhile: look again
+            except Forbidden as error:
+                if error.lacks_right:
+                    self.formation.health.problem(API, str(error))
+                raise
         raise Unsettled(f"the PodGroup of Job {ref.key} kept changing while it was resized")
 
     async def _try(self, ref: JobRef) -> None:
@@ -44,8 +51,7 @@ class Resizing:
             return
         if found.group.metadata.deletion_timestamp is None:
             await self._delete(found.group)
-        if await self._let_go(found.group):
-            await self._make(ref, self.formation.observer.dialect.resized(stored, found.size))
+        if await self._let_go(found.group) and await self._make(ref, found, stored):
             self._tell(found)
 
     async def _look(self, ref: JobRef) -> tuple[Misfit | None, Object | None]:
@@ -86,6 +92,8 @@ class Resizing:
         now = observer.dialect.read_pod_group(raw).metadata if raw is not None else None
         if now is None or now.uid != old.uid:
             return True
+        if now.deletion_timestamp is None:
+            raise Conflict(f"PodGroup {old.name} was not deleted")
         left = [finalizer for finalizer in now.finalizers if finalizer != PROTECTION]
         if len(left) < len(now.finalizers):
             change = {"metadata": {"finalizers": left, "resourceVersion": now.resource_version}}
@@ -96,18 +104,22 @@ class Resizing:
         observer.cache.drop_pod_group(old)
         return True
 
-    async def _make(self, ref: JobRef, body: Object) -> None:
+    async def _make(self, ref: JobRef, wanted: Misfit, stored: Object) -> bool:
+        """True if there is another one now, whoever made it."""
         observer = self.formation.observer
+        body = observer.dialect.resized(stored, wanted.size)
         self.formation.forget(ref.uid)
         try:
             made = await observer.client.create(pod_groups(observer.dialect), ref.key.namespace, body)
         except AlreadyExists:
-            return  # the gate, or another replica, was first
+            made = await self._stored(wanted.group) or stored
         except (Forbidden, Rejected):
             # The server does not take it as it was (its priority class has another value, say): then from the template.
             await self.formation.ensure(ref)
-            return
-        observer.cache.put_pod_group(observer.dialect.read_pod_group(made))
+            return True
+        now = observer.dialect.read_pod_group(made)
+        observer.cache.put_pod_group(now)
+        return now.metadata.uid != wanted.group.metadata.uid
 
     def _tell(self, done: Misfit) -> None:
         recorder, name = self.formation.recorder, done.group.metadata.name
