@@ -70,7 +70,7 @@ def test_an_uninstall_without_hooks_takes_the_webhooks_along_and_disturbs_no_job
     assert "Traceback" not in replicas.logs()
 
 
-A_FEW, MANY = Load(jobs=6, size=4, every_seconds=0.5), Load(jobs=40, size=8, every_seconds=0.2)
+A_FEW, MANY = Load(jobs=6, size=4, every_seconds=0.5), Load(jobs=40, size=8, every_seconds=0.3)
 
 
 @pytest.mark.parametrize("load", [A_FEW, pytest.param(MANY, marks=[pytest.mark.full, pytest.mark.timeout(900)])])

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.full
 """A sample is in every run: test_chart_with_muster.py leaves by the chart's hook, under the same load."""
 
 QUICK_LEADERSHIP = {"leadership": {"durationSeconds": 3, "renewSeconds": 1}}
-SIZE, EVERY_SECONDS = 8, 0.2
+SIZE, EVERY_SECONDS = 8, 0.3
 ROUNDS = {"native": 5, "crd": 1, "stock": 1}
 NATIVE = PROFILES[0]
 

@@ -41,7 +41,7 @@ class Stream:
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
-        self._thread.join(30)
+        self._thread.join(60)
 
     def more(self, count: int = 3) -> None:
         goal = len(self.names) + count
@@ -55,7 +55,8 @@ class Stream:
             yield
 
     def outcome(self) -> Ended:
-        """Each Job has all its pods, on nodes, in one group or all in none; none was made a second time."""
+        """It ends. Each Job has all its pods, on nodes, in one group or all in none; none was made a second time."""
+        self.__exit__()
         pods = eventually(self._all_bound, "every Job has its pods, and all are on nodes", STARTED_SECONDS, 1)
         groups = {group["metadata"]["name"]: group for group in self._api.list("podgroups", self._namespace)}
         ended = Ended([], [])
