@@ -35,8 +35,8 @@ class JobView:
     counted_pods: int
     """Pods that ended and were counted: they existed, even if they are gone now."""
     # What is only told changes no decision.
-    started: str = field(default="", compare=False)
-    """When the Job controller began with it, or resumed it."""
+    resumed: str | None = field(default="", compare=False)
+    """When the Job controller last resumed it; empty if it never was suspended, None if it still is."""
     active: int = field(default=0, compare=False)
     ready: int = field(default=0, compare=False)
     succeeded: int = field(default=0, compare=False)
@@ -65,7 +65,7 @@ class JobView:
             being_deleted=bool(text(metadata, "deletionTimestamp")),
             finished=any(_is_final(condition) for condition in mappings(status, "conditions")),
             counted_pods=(integer(status, "succeeded") or 0) + (integer(status, "failed") or 0),
-            started=text(status, "startTime"),
+            resumed=_resumed(status),
             active=integer(status, "active") or 0,
             ready=integer(status, "ready") or 0,
             succeeded=integer(status, "succeeded") or 0,
@@ -85,6 +85,13 @@ def _scheduling_group(pod_spec: Raw) -> str | None:
 def _annotated_group(template: Raw) -> str | None:
     annotations = mapping(mapping(template, "metadata"), "annotations")
     return text(annotations, POD_GROUP_ANNOTATION) if annotations.get(POD_GROUP_ANNOTATION) is not None else None
+
+
+def _resumed(status: Raw) -> str | None:
+    told = next((each for each in mappings(status, "conditions") if text(each, "type") == "Suspended"), None)
+    if told is None:
+        return ""
+    return None if text(told, "status") == "True" else text(told, "lastTransitionTime")
 
 
 def _is_final(condition: Raw) -> bool:

@@ -24,12 +24,12 @@ from tests.unit.runtime.parts import build
 
 KEY = JobKey("default", "train")
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
-BEGAN, JUST_NOW = "2026-01-01T00:00:30Z", "2026-01-01T00:00:50Z"
+JUST_NOW = "2026-01-01T00:00:50Z"
 FULL = "0/3 nodes are available: 3 Insufficient cpu."
 
 
 def job(**status: object) -> JobBuilder:
-    return a_gang("train").uid("now").with_status(**{"startTime": BEGAN, **status})
+    return a_gang("train").uid("now").with_status(**status)
 
 
 def group() -> PodGroupBuilder:
@@ -293,7 +293,7 @@ async def test_strange_pods_are_not_members(stage: Stage) -> None:
 
 async def test_members_by_annotation_come_from_the_stream() -> None:
     members = Members(lambda _: None)
-    gang = Gang(job().view(), CRD_IN_OWN_GROUP.read_pod_group(group().build()), 4)
+    gang = Gang(job().view(), CRD_IN_OWN_GROUP.read_pod_group(group().build()), 4, "")
     look = remembered(members)
     assert await look(gang) is None, "nothing was listed yet"
     members.replaced([pod.naming_group(group().name).build() for pod in pods(3)])
