@@ -34,6 +34,8 @@ WORKERS = 2
 """Few: each look at members is a request, and nobody is in a hurry."""
 PATIENCE_SECONDS = 5.0
 """How long a gang may be without its nodes before anybody is told. Most have them by then."""
+SILENCE_SECONDS = 10.0
+"""The same while the scheduler has said nothing: when many Jobs come at once, their pods take a while."""
 LONGEST_PAUSE_SECONDS = 300.0
 BETWEEN_WAITS_SECONDS = 30.0
 """At most one GangWaiting in that time per Job, whatever the scheduler says."""
@@ -103,7 +105,8 @@ class Teller:
             await self._ask_why(key, gang, wait)
 
     async def _ask_why(self, key: JobKey, gang: Gang, wait: _Wait) -> None:
-        if (left := wait.since + PATIENCE_SECONDS - _now()) > 0:
+        patience = PATIENCE_SECONDS if wait.started or gang.verdict else SILENCE_SECONDS
+        if (left := wait.since + patience - _now()) > 0:
             self.queue.add_after(key, left)
             return
         job = gang.job

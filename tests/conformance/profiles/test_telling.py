@@ -11,7 +11,7 @@ from tests.e2e.support.waiting import always, eventually
 
 A_WHILE = 3
 SOON = 20
-"""A gang is told that it waits after five seconds."""
+"""A gang is told that it waits after five seconds, or ten."""
 
 
 def test_a_gang_that_starts_is_told_so_once(site: Site, place: str) -> None:
