@@ -295,7 +295,6 @@ async def test_strange_pods_are_not_members(stage: Stage) -> None:
 async def test_members_by_annotation_come_from_the_stream() -> None:
     members = Members(lambda _: None)
     gang = Gang(job().view(), CRD_IN_OWN_GROUP.read_pod_group(group().build()), 4, "")
-    look = remembered(members)
-    assert await look(gang) is None
+    assert await remembered(members)(gang) is None
     members.replaced([pod.naming_group(group().name).build() for pod in pods(3)])
-    assert await look(gang) == Crew(3, 0, "", "uid-0")
+    assert await remembered(members)(gang) == Crew(3, 0, "", "uid-0")
