@@ -49,6 +49,7 @@ Look = Callable[[Gang], Awaitable[Crew | None]]
 
 @dataclass(slots=True)
 class _Wait:
+    job: Uid
     started: bool
     """It had its nodes, and lost some."""
     since: float
@@ -90,8 +91,10 @@ class Teller:
         if not self.cache.trusted:
             return  # a list of everything comes before it is
         gang, wait = self._gang(key), self._waits.get(key)
+        if wait is not None and (gang is None or gang.job.uid != wait.job):
+            del self._waits[key]
+            wait = None
         if gang is None:
-            self._waits.pop(key, None)
             return
         if gang.has_started and (wait is None or not wait.started):
             if wait is not None or self._is_news(gang):  # seen here with its own eyes, or not long ago
@@ -101,7 +104,7 @@ class Teller:
         if gang.is_whole:
             self._end(key, gang)
         else:
-            wait = self._waits.setdefault(key, wait or _Wait(gang.has_started, _now()))
+            wait = self._waits.setdefault(key, wait or _Wait(gang.job.uid, gang.has_started, _now()))
             await self._ask_why(key, gang, wait)
 
     async def _ask_why(self, key: JobKey, gang: Gang, wait: _Wait) -> None:
