@@ -50,8 +50,8 @@ class JobView:
     unready: int
     """Pods that are not ready although others were there before them: one that waits for a node is among these."""
     # What is only told changes no decision.
-    started: str = field(default="", compare=False)
-    """When the Job controller began with it, or resumed it."""
+    resumed: str | None = field(default="", compare=False)
+    """When the Job controller last resumed it; empty if it never was suspended, None if it still is."""
     active: int = field(default=0, compare=False)
     ready: int = field(default=0, compare=False)
     succeeded: int = field(default=0, compare=False)
@@ -84,7 +84,7 @@ class JobView:
             being_deleted=bool(text(metadata, "deletionTimestamp")),
             finished=any(_is_final(condition) for condition in mappings(status, "conditions")),
             counted_pods=(integer(status, "succeeded") or 0) + (integer(status, "failed") or 0),
-            started=text(status, "startTime"),
+            resumed=_resumed(status),
             active=integer(status, "active") or 0,
             ready=integer(status, "ready") or 0,
             succeeded=integer(status, "succeeded") or 0,
@@ -151,6 +151,13 @@ def _has_lost_pods(spec: Raw, status: Raw) -> bool:
 
 def _is_ending(condition: Raw) -> bool:
     return text(condition, "type") in {"SuccessCriteriaMet", "FailureTarget"} and text(condition, "status") == "True"
+
+
+def _resumed(status: Raw) -> str | None:
+    told = next((each for each in mappings(status, "conditions") if text(each, "type") == "Suspended"), None)
+    if told is None:
+        return ""
+    return None if text(told, "status") == "True" else text(told, "lastTransitionTime")
 
 
 def _is_final(condition: Raw) -> bool:

@@ -26,19 +26,21 @@ class Gang:
     group: PodGroup
     needed: int
     """How many pods start together."""
+    resumed: str
+    """When the Job was last resumed; empty if it was never suspended."""
 
     @property
     def run(self) -> str:
         """Which run of which group this is: resumed, or with a group that was made anew, it is another one."""
-        return f"{self.group.metadata.uid} {self.job.started}"
+        return f"{self.group.metadata.uid} {self.resumed}"
 
     @property
     def has_started(self) -> bool:
         """This run has had its nodes. The scheduler's word from before the Job was resumed is not about this run."""
         condition = self.group.scheduled
-        if condition is None or condition.status != "True" or not self.job.started:
-            return False  # the Job controller tells when it began after it has made the pods: that is still to come
-        return self._all_ready or condition.last_transition_time >= self.job.started
+        if condition is None or condition.status != "True":
+            return False
+        return self._all_ready or condition.last_transition_time > self.resumed
 
     @property
     def is_whole(self) -> bool:
@@ -53,7 +55,7 @@ class Gang:
     def last_news(self) -> str:
         """When this run began or got its nodes, whichever was later, as the API server writes it."""
         condition = self.group.scheduled
-        return max(self.job.started, condition.last_transition_time if condition else "")
+        return max(self.resumed, condition.last_transition_time if condition else "")
 
     @property
     def verdict(self) -> str:
@@ -90,12 +92,14 @@ class Telling:
 def gang_of(seen: Observed, decision: Decision) -> Gang | None:
     """The gang that there is something to tell about, if any."""
     job = seen.job
-    if job is None or job.finished or job.suspended or decision.membership is not Membership.JOIN:
+    if job is None or job.finished or decision.membership is not Membership.JOIN:
+        return None
+    if job.suspended or job.resumed is None:
         return None
     group = next((found for found in seen.pod_groups if found.metadata.name == decision.group), None)
     if group is None or group.gang is None or group.state is GangState.ENDING:
         return None
-    return Gang(job, group, group.gang.min_count)
+    return Gang(job, group, group.gang.min_count, job.resumed)
 
 
 def crew_of(pods: Iterable[PodView]) -> Crew:

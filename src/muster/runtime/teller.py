@@ -34,6 +34,8 @@ WORKERS = 2
 """Few: each look at members is a request, and nobody is in a hurry."""
 PATIENCE_SECONDS = 5.0
 """How long a gang may be without its nodes before anybody is told. Most have them by then."""
+SILENCE_SECONDS = 10.0
+"""The same while the scheduler has said nothing: when many Jobs come at once, their pods take a while."""
 LONGEST_PAUSE_SECONDS = 300.0
 BETWEEN_WAITS_SECONDS = 30.0
 """At most one GangWaiting in that time per Job, whatever the scheduler says."""
@@ -47,6 +49,7 @@ Look = Callable[[Gang], Awaitable[Crew | None]]
 
 @dataclass(slots=True)
 class _Wait:
+    job: Uid
     started: bool
     """It had its nodes, and lost some."""
     since: float
@@ -88,8 +91,10 @@ class Teller:
         if not self.cache.trusted:
             return  # a list of everything comes before it is
         gang, wait = self._gang(key), self._waits.get(key)
+        if wait is not None and (gang is None or gang.job.uid != wait.job):
+            del self._waits[key]
+            wait = None
         if gang is None:
-            self._waits.pop(key, None)
             return
         if gang.has_started and (wait is None or not wait.started):
             if wait is not None or self._is_news(gang):  # seen here with its own eyes, or not long ago
@@ -99,11 +104,12 @@ class Teller:
         if gang.is_whole:
             self._end(key, gang)
         else:
-            wait = self._waits.setdefault(key, wait or _Wait(gang.has_started, _now()))
+            wait = self._waits.setdefault(key, wait or _Wait(gang.job.uid, gang.has_started, _now()))
             await self._ask_why(key, gang, wait)
 
     async def _ask_why(self, key: JobKey, gang: Gang, wait: _Wait) -> None:
-        if (left := wait.since + PATIENCE_SECONDS - _now()) > 0:
+        patience = PATIENCE_SECONDS if wait.started or gang.verdict else SILENCE_SECONDS
+        if (left := wait.since + patience - _now()) > 0:
             self.queue.add_after(key, left)
             return
         job = gang.job

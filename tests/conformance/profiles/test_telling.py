@@ -11,7 +11,7 @@ from tests.e2e.support.waiting import always, eventually
 
 A_WHILE = 3
 SOON = 20
-"""A gang is told that it waits after five seconds."""
+"""A gang is told that it waits after five seconds, or ten."""
 
 
 def test_a_gang_that_starts_is_told_so_once(site: Site, place: str) -> None:
@@ -85,7 +85,7 @@ def test_a_lost_pod_after_another_one_succeeded_is_told_or_comes_back(site: Site
 def test_a_job_that_is_resumed_is_told_of_again(site: Site, place: str) -> None:
     site.api.create("jobs", gang_job("train"), place)
     eventually(lambda: told_in_all(site, place) == (0, 1), "its first start is told")
-    time.sleep(1)  # the Job controller tells starts apart by the second
+    time.sleep(1)  # what happens within one second is hard to tell apart
     always(lambda: told_in_all(site, place) == (0, 1), "once", 1)
     site.api.patch("jobs", "train", {"spec": {"suspend": True}}, place)
     eventually(lambda: not pods_of(site.api, place, "train"), "its pods are gone")

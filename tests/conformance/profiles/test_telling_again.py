@@ -5,6 +5,8 @@ import time
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from tests.conformance.profiles.test_telling import A_WHILE, SOON, told_in_all
 from tests.e2e.conftest import own_namespace
 from tests.e2e.support.muster import Muster, gate_is_asked
@@ -31,6 +33,7 @@ def test_a_restart_tells_nothing_again_and_forgets_nobody_who_waits(site: Site, 
         always(lambda: told_in_all(site, place) == (1, 1), "that is not told again either", A_WHILE)
 
 
+@pytest.mark.full
 def test_with_a_selector_at_the_gate_only_what_it_selects_gets_a_gang(site: Site, place: str, tmp_path: Path) -> None:
     """And only when the gate is asked: until then nobody knows whether the Job's pods would join."""
     selector = {"matchLabels": {"kubernetes.io/metadata.name": place}}

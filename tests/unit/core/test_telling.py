@@ -15,8 +15,13 @@ FULL = "0/3 nodes are available: 3 Insufficient cpu."
 GENERIC = "pod group is unschedulable, waiting for minCount pods from a gang to be scheduled"
 
 
-def job(**status: object) -> JobBuilder:
-    return a_gang().uid("now").with_status(**{"startTime": BEGAN, **status})
+def job(resumed: str = BEGAN, **status: object) -> JobBuilder:
+    told = [{"type": "Suspended", "status": "False", "lastTransitionTime": resumed}] if resumed else []
+    return a_gang().uid("now").with_status(conditions=told, **status)
+
+
+def still_suspended() -> JobBuilder:
+    return a_gang().uid("now").with_status(conditions=[{"type": "Suspended", "status": "True"}])
 
 
 def group() -> PodGroupBuilder:
@@ -26,8 +31,10 @@ def group() -> PodGroupBuilder:
 STARTED = group().scheduled(when=LATER)
 
 
-def gang(group: PodGroupBuilder, **status: object) -> Gang:
-    return Gang(job(**status).view(), group.read(), 4)
+def gang(group: PodGroupBuilder, resumed: str = BEGAN, **status: object) -> Gang:
+    view = job(resumed, **status).view()
+    assert view.resumed == resumed
+    return Gang(view, group.read(), 4, resumed)
 
 
 def seen_gang(job: JobBuilder, group: PodGroupBuilder | None) -> Gang | None:
@@ -39,6 +46,7 @@ def seen_gang(job: JobBuilder, group: PodGroupBuilder | None) -> Gang | None:
     ("job", "group"),
     [
         pytest.param(job().suspended(), group(), id="it is suspended"),
+        pytest.param(still_suspended(), group(), id="it is about to be resumed"),
         pytest.param(job().finished(), group(), id="it has finished"),
         pytest.param(job().being_deleted(), group(), id="it goes"),
         pytest.param(job(), None, id="its group is not there yet"),
@@ -68,7 +76,7 @@ def test_there_is_something_to_tell_of_a_gang() -> None:
         pytest.param(gang(group().scheduled(when=BEFORE)), False, False, id="that was before it was resumed"),
         pytest.param(gang(group().scheduled(when=BEFORE), ready=4), True, True, id="resumed, and all run"),
         pytest.param(gang(group(), ready=4), False, False, id="the condition is still to come"),
-        pytest.param(gang(STARTED, startTime=None), False, False, id="its start is still to come"),
+        pytest.param(gang(group().scheduled(when=BEFORE), ""), True, False, id="it was never suspended"),
     ],
 )
 def test_what_is_known_without_a_look_at_the_members(gang: Gang, started: bool, whole: bool) -> None:
@@ -186,7 +194,7 @@ def test_which_wait_is_the_same_wait(gang: Gang, crew: Crew, same: bool) -> None
 
 def test_each_loss_and_each_run_is_an_occasion_of_its_own() -> None:
     one, other = (tell(gang(STARTED), Crew(4, 3, FULL, first)) for first in ("p", "q"))
-    resumed = Gang(job(startTime=LATER).view(), STARTED.read(), 4)
+    resumed = gang(STARTED, LATER)
     ends = [tell_scheduled(gang(STARTED)), tell_scheduled(gang(STARTED), one.occasion), tell_scheduled(resumed)]
     assert len({telling.identity for telling in (one, other, *ends)}) == 5
 

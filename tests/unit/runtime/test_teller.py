@@ -24,12 +24,12 @@ from tests.unit.runtime.parts import build
 
 KEY = JobKey("default", "train")
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
-BEGAN, JUST_NOW = "2026-01-01T00:00:30Z", "2026-01-01T00:00:50Z"
+JUST_NOW = "2026-01-01T00:00:50Z"
 FULL = "0/3 nodes are available: 3 Insufficient cpu."
 
 
 def job(**status: object) -> JobBuilder:
-    return a_gang("train").uid("now").with_status(**{"startTime": BEGAN, **status})
+    return a_gang("train").uid("now").with_status(**status)
 
 
 def group() -> PodGroupBuilder:
@@ -97,7 +97,8 @@ class Stage:
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.0)
+    for patience in ("PATIENCE_SECONDS", "SILENCE_SECONDS"):
+        monkeypatch.setattr(module, patience, 0.0)
     monkeypatch.setattr(module, "BETWEEN_WAITS_SECONDS", 0.0)
     return Stage()
 
@@ -168,8 +169,10 @@ async def test_a_loss_that_is_made_up_for_is_not_told(stage: Stage) -> None:
     assert await stage.told() == [SCHEDULED]
 
 
-async def test_nobody_is_told_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.1)
+@pytest.mark.parametrize("verdict", ["", "no placement"])
+async def test_nobody_is_told_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch, verdict: str) -> None:
+    monkeypatch.setattr(module, "PATIENCE_SECONDS" if verdict else "SILENCE_SECONDS", 0.1)
+    stage.shows(group=group().scheduled("False", verdict) if verdict else group())
     await stage.consider()
     assert (await stage.told(), stage.client.lists) == ([], 0)
     assert await asyncio.wait_for(stage.teller.queue.get(), 2) == KEY, "it is looked at again"
@@ -216,6 +219,10 @@ async def test_numbers_are_no_news(stage: Stage) -> None:
 
 
 async def test_a_gang_that_goes_is_forgotten(stage: Stage) -> None:
+    stage.cache.trusted = False
+    await stage.consider()
+    assert not stage.teller._waits, "while nothing is watched, nothing is known"
+    stage.cache.trusted = True
     await stage.consider()
     assert stage.teller._waits
     stage.cache.drop_job(KEY, job().ref.uid)
@@ -236,12 +243,6 @@ async def test_a_change_of_a_group_concerns_its_job(stage: Stage) -> None:
     stage.teller.pod_group_changed(("default", "of nobody"))
     assert await stage.teller.queue.get() == KEY
     assert len(stage.teller.queue) == 0
-
-
-async def test_while_nothing_is_watched_nothing_is_told(stage: Stage) -> None:
-    stage.cache.trusted = False
-    await stage.consider()
-    assert (await stage.told(), stage.client.lists) == ([], 0)
 
 
 async def test_what_changed_during_the_look_is_not_told(stage: Stage) -> None:
@@ -293,8 +294,7 @@ async def test_strange_pods_are_not_members(stage: Stage) -> None:
 
 async def test_members_by_annotation_come_from_the_stream() -> None:
     members = Members(lambda _: None)
-    gang = Gang(job().view(), CRD_IN_OWN_GROUP.read_pod_group(group().build()), 4)
-    look = remembered(members)
-    assert await look(gang) is None, "nothing was listed yet"
+    gang = Gang(job().view(), CRD_IN_OWN_GROUP.read_pod_group(group().build()), 4, "")
+    assert await remembered(members)(gang) is None
     members.replaced([pod.naming_group(group().name).build() for pod in pods(3)])
-    assert await look(gang) == Crew(3, 0, "", "uid-0")
+    assert await remembered(members)(gang) == Crew(3, 0, "", "uid-0")
