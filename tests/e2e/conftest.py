@@ -13,6 +13,7 @@ import pytest
 from tests.e2e.support.api import Api
 from tests.e2e.support.clusters import EXTERNAL, Cluster, start_cluster
 from tests.e2e.support.muster import Muster
+from tests.e2e.support.profiles import somebody_elses
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -25,7 +26,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def native() -> Iterator[Cluster]:
     """The native profile: the built-in API, the gang scheduler, every built-in admission plugin."""
     if EXTERNAL:
-        yield Cluster(Path(EXTERNAL))
+        found = somebody_elses(EXTERNAL)
+        if not found.profile.native:
+            pytest.skip(f"that cluster has another profile: {found.profile.name}")
+        yield found.cluster
         return
     cluster = start_cluster("native", "--nodes", "8", "--node-cpu", "16", "--kcm-qps", "500")
     yield cluster

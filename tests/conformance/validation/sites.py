@@ -26,6 +26,8 @@ class Site:
     name: str
     cluster: Cluster
     namespace: str = ""
+    reviewed: bool = False
+    """Muster runs, and reviews PodGroups before the schema does. It names what is wrong in its own words."""
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     @property
@@ -93,6 +95,7 @@ def somebody_elses_site(kubeconfig: str, name: str) -> Iterator[Site]:
     if (found.profile.native, found.profile.group) != (name == NATIVE, GROUPS[name]):
         pytest.skip(f"that cluster has another profile: {found.profile.name}")
     with prepared(name, found.cluster) as site:
+        site.reviewed = not site.native
         yield site
 
 

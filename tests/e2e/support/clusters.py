@@ -53,6 +53,8 @@ class Cluster:
 
     def muster_kubeconfig(self) -> Path:
         """Logged in as Muster's ServiceAccount, with exactly the rights that it has."""
+        if not self.name:
+            pytest.skip("needs Muster's own login")
         return Path(hack_cluster("kubeconfig", "--name", self.name, "--service-account", "/".join(SERVICE_ACCOUNT)))
 
     def audit_position(self) -> int:
