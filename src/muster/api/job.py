@@ -44,6 +44,10 @@ class JobView:
     """Pods that ended and were counted: they existed, even if they are gone now."""
     intent: str | None = None
     """What the user asks for, unread. One character more than the bound is kept, to tell that it is too long."""
+    at_rest: bool = False
+    """Suspended, and without pods as far as the Job controller knows."""
+    suspended_once: bool = False
+    """It is suspended, or was before: then the Job controller has deleted its pods."""
     group_template: str = ""
     parent_group: str = ""
 
@@ -72,6 +76,8 @@ class JobView:
             finished=any(_is_final(condition) for condition in mappings(status, "conditions")),
             counted_pods=(integer(status, "succeeded") or 0) + (integer(status, "failed") or 0),
             intent=_intent(annotations),
+            at_rest=flag(spec, "suspend") and not (integer(status, "active") or integer(status, "terminating")),
+            suspended_once=any(text(condition, "type") == "Suspended" for condition in mappings(status, "conditions")),
             group_template=text(annotations, GROUP_TEMPLATE_ANNOTATION),
             parent_group=text(annotations, PARENT_GROUP_ANNOTATION),
         )

@@ -16,6 +16,7 @@ from muster.core.eligibility import Policy, left_alone
 from muster.core.naming import workload_name
 from muster.core.ownership import controls, is_ours, own_group_name, pod_groups_of, template_for, workloads_of
 from muster.core.reasons import Reason
+from muster.core.release import Release, may_begin_again, released_next
 from muster.core.wish import wish_of
 
 TRIED_NAMES = 16
@@ -81,7 +82,7 @@ class CreatePodGroup:
         return self.pod_group.metadata.name
 
 
-Action = CreateWorkload | CreatePodGroup
+Action = CreateWorkload | CreatePodGroup | Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,8 @@ def decide(seen: Observed, rules: Rules) -> Decision:
         return _hold(Reason.JOB_BEING_DELETED)
     if seen.pods is not None and seen.pods.live:
         return _follow(seen.pods.group, job, seen, rules)
+    if (release := released_next(job, seen.pod_groups, seen.workloads, rules.policy)) is not None:
+        return Decision(Reason.RELEASED, Membership.HOLD, action=release)
     if not job.finished and (anchor := anchor_of(seen)) is not None:
         return _keep(anchor, job, seen, rules)
     if (why := left_alone(job, rules.policy)) is not None:
@@ -214,7 +217,8 @@ def _unusable(job: JobView, seen: Observed) -> Decision | None:
 
 
 def _begin(job: JobView, seen: Observed, rules: Rules) -> Decision:
-    if job.counted_pods or (seen.pods is not None and seen.pods.exist):
+    had_pods = job.counted_pods or (seen.pods is not None and seen.pods.exist)
+    if had_pods and not may_begin_again(job, rules.policy):
         return _plain(_told(Reason.HAD_PODS_BEFORE, job, rules))
     if job.suspended:
         return _hold(Reason.SUSPENDED)

@@ -228,6 +228,8 @@ class Formation:
             self.recorder.warn(
                 job, EventReason.NAME_TAKEN, f"{written.taken} belongs to somebody else; taking the next name"
             )
+        elif written.released:
+            self.recorder.tell(job, EventReason.PAIR_RELEASED, f"Deleted {written.released} of the suspended Job")
         elif written.created and isinstance(decision.action, CreateWorkload):
             self.stopwatch.stop(job.uid, WORKLOAD)
             self.recorder.tell(job, EventReason.WORKLOAD_CREATED, f"Created Workload {written.created}")
