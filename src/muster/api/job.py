@@ -16,8 +16,8 @@ GROUP_TEMPLATE_ANNOTATION = "scheduling.k8s.io/group-template-name"
 """By it a controller tells a Job of its own which template of the controller's Workload the pods belong to."""
 PARENT_GROUP_ANNOTATION = "scheduling.k8s.io/parent-composite-podgroup"
 """Likewise, which group of groups."""
-MAX_INTENT = 8_192
-"""Characters of intent that are looked at."""
+MAX_INTENT = 4_096
+"""Characters of intent that are looked at: the longest that makes sense has half of them, and reading takes time."""
 
 
 @dataclass(frozen=True, slots=True)
