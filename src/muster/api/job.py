@@ -16,6 +16,8 @@ GROUP_TEMPLATE_ANNOTATION = "scheduling.k8s.io/group-template-name"
 """By it a controller tells a Job of its own which template of the controller's Workload the pods belong to."""
 PARENT_GROUP_ANNOTATION = "scheduling.k8s.io/parent-composite-podgroup"
 """Likewise, which group of groups."""
+MAX_NAME = 254
+"""Characters of a name that are kept: one more than any name has."""
 MAX_INTENT = 4_096
 """Characters of intent that are looked at: the longest that makes sense has half of them, and reading takes time."""
 
@@ -78,8 +80,8 @@ class JobView:
             intent=_intent(annotations),
             at_rest=flag(spec, "suspend") and not (integer(status, "active") or integer(status, "terminating")),
             suspended_once=any(text(condition, "type") == "Suspended" for condition in mappings(status, "conditions")),
-            group_template=text(annotations, GROUP_TEMPLATE_ANNOTATION),
-            parent_group=text(annotations, PARENT_GROUP_ANNOTATION),
+            group_template=text(annotations, GROUP_TEMPLATE_ANNOTATION)[:MAX_NAME],
+            parent_group=text(annotations, PARENT_GROUP_ANNOTATION)[:MAX_NAME],
         )
 
     @property
