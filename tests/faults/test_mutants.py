@@ -11,8 +11,9 @@ from muster.api.job import JobView
 from muster.core import decide, ownership
 from muster.core.admit import ALLOWED, admit_pod
 from muster.core.admit import Verdict as Answer
-from muster.core.decide import NO_PODS, Decision, Membership, Observed, Pods
+from muster.core.decide import Decision, Membership
 from muster.core.desired import desired_pod_group
+from muster.core.observed import NO_PODS, Observed, Pods
 from muster.core.reasons import Reason
 from muster.runtime import executor, observer
 from muster.runtime.formation import Formation, Verdict

@@ -5,6 +5,7 @@ kind: MusterConfiguration
 apiGroup: {{ .Values.apiGroup }}
 defaultPolicy: {{ .Values.defaultPolicy }}
 basicForOthers: {{ .Values.basicForOthers }}
+releaseOnSuspend: {{ .Values.releaseOnSuspend }}
 scope: {{ .Values.scope }}
 elastic: {{ .Values.elastic }}
 excludedNamespaces: {{ toJson .Values.excludedNamespaces }}

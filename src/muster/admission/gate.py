@@ -9,7 +9,8 @@ from muster.admission.review import Review
 from muster.api.keys import JobRef, Uid
 from muster.api.pod import PodView
 from muster.core.admit import ALLOWED, Verdict, admit_pod
-from muster.core.decide import Decision, Membership, Observed, decide
+from muster.core.decide import Decision, Membership, decide
+from muster.core.observed import Observed
 from muster.core.reasons import Reason
 from muster.kube.errors import KubeError
 from muster.runtime.formation import Formation, Unsettled

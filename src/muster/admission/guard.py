@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from muster.admission.review import Review
 from muster.api.job import JobView
 from muster.core.admit import ALLOWED, Verdict, admit_parallelism
-from muster.core.decide import Observed, Rules
+from muster.core.decide import Rules
 from muster.core.eligibility import preset_group
+from muster.core.observed import Observed
 from muster.kube.errors import KubeError
 from muster.runtime.observer import Observer
 

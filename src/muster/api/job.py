@@ -17,8 +17,10 @@ GROUP_TEMPLATE_ANNOTATION = "scheduling.k8s.io/group-template-name"
 """By it a controller tells a Job of its own which template of the controller's Workload the pods belong to."""
 PARENT_GROUP_ANNOTATION = "scheduling.k8s.io/parent-composite-podgroup"
 """Likewise, which group of groups."""
-MAX_INTENT = 8_192
-"""Characters of intent that are looked at."""
+MAX_NAME = 254
+"""Characters of a name that are kept: one more than any name has."""
+MAX_INTENT = 4_096
+"""Characters of intent that are looked at: the longest that makes sense has half of them, and reading takes time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,10 @@ class JobView:
     succeeded: int = field(default=0, compare=False)
     intent: str | None = None
     """What the user asks for, unread. One character more than the bound is kept, to tell that it is too long."""
+    at_rest: bool = False
+    """Suspended, and without pods as far as the Job controller knows."""
+    suspended_once: bool = False
+    """It is suspended, or was before: then the Job controller has deleted its pods."""
     group_template: str = ""
     parent_group: str = ""
 
@@ -89,8 +95,10 @@ class JobView:
             ready=integer(status, "ready") or 0,
             succeeded=integer(status, "succeeded") or 0,
             intent=_intent(annotations),
-            group_template=text(annotations, GROUP_TEMPLATE_ANNOTATION),
-            parent_group=text(annotations, PARENT_GROUP_ANNOTATION),
+            at_rest=flag(spec, "suspend") and not (integer(status, "active") or integer(status, "terminating")),
+            suspended_once=any(text(condition, "type") == "Suspended" for condition in mappings(status, "conditions")),
+            group_template=text(annotations, GROUP_TEMPLATE_ANNOTATION)[:MAX_NAME],
+            parent_group=text(annotations, PARENT_GROUP_ANNOTATION)[:MAX_NAME],
             unfinished=_unfinished(spec, status),
             ending=any(_is_ending(condition) for condition in mappings(status, "conditions")),
             unready=_unready(status) if _has_lost_pods(spec, status) else 0,

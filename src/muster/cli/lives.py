@@ -129,6 +129,7 @@ def policy_of(settings: Settings, dialect: Dialect) -> Policy:
         groups_by_annotation=not dialect.native,
         opt_in=settings.default_policy == "opt-in",
         basic_for_others=settings.basic_for_others,
+        release_on_suspend=settings.release_on_suspend,
         all_jobs=settings.scope == "all-jobs",
         elastic=settings.elastic,
     )

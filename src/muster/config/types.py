@@ -179,6 +179,8 @@ class Settings(_Part):
     """Which Jobs become a gang that do not say what they want: all that qualify, or none."""
     basic_for_others: bool = False
     """Every Job that is no gang gets a Workload and a Basic PodGroup. It takes `scope: all-jobs`."""
+    release_on_suspend: bool = False
+    """A suspended Job gives its Workload and PodGroup up once its pods are gone. It takes the right to delete them."""
     scope: Literal["indexed-jobs", "all-jobs"] = "indexed-jobs"
     """Whose pods ask Muster when they are created. Jobs outside of it cannot have a group."""
     elastic: bool = False

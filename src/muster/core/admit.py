@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from muster.api.job import JobView
 from muster.api.podgroup import PodGroup
-from muster.core.decide import Decision, Membership, Observed, Rules, decide
+from muster.core.decide import Decision, Membership, Rules, decide
 from muster.core.eligibility import left_alone, preset_group
+from muster.core.observed import Observed
 from muster.core.ownership import controls, is_ours, workloads_of
 from muster.core.reasons import Reason
 from muster.core.sizing import describes_as_muster, wanted_size

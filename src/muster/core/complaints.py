@@ -1,6 +1,6 @@
 """What people are told about the annotation on a Job: what is wrong with it, and what comes too late."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from muster.api.job import GROUP_TEMPLATE_ANNOTATION, SCHEDULING_ANNOTATION, JobView
@@ -13,6 +13,8 @@ from muster.core.reasons import EventReason, Reason
 from muster.core.wish import Wish, wish_of
 from muster.workloadbuilder import DisruptionMode, GangPolicy, SchedulingConfig
 
+MOST = 5
+"""Mistakes that are told at once: nobody reads more, and the answer of a webhook is bounded."""
 _OF_NO_INTEREST = {Reason.NAMESPACE_EXCLUDED, Reason.JOB_FINISHED}
 _OVERRULED = {Reason.GROUP_PRESET, Reason.MANAGED_ELSEWHERE}
 
@@ -40,18 +42,20 @@ def complaints(job: JobView, group: PodGroup | None, policy: Policy) -> Iterator
         return
     wish = wish_of(job, policy)
     if wish.errors:
-        yield _ignored(job, map(str, wish.errors))
+        yield _ignored(job, *map(str, wish.errors))
     elif wish.asked and alone is not None and alone in _OVERRULED:
-        yield _ignored(job, [alone.sentence])
+        yield _ignored(job, alone.sentence)
     elif group is not None and not job.delegated and (changes := tuple(_changes(job, wish, group))):
         about = f"{SCHEDULING_ANNOTATION} has no effect on PodGroup {group.metadata.name}, which was made already: "
         yield Complaint(EventReason.INTENT_WITHOUT_EFFECT, about, changes)
 
 
-def _ignored(job: JobView, parts: Iterable[str]) -> Complaint:
+def _ignored(job: JobView, *parts: str) -> Complaint:
     name = GROUP_TEMPLATE_ANNOTATION if job.intent is None else SCHEDULING_ANNOTATION
     about = f"{name} is ignored, as if it were not there: "
-    return Complaint(EventReason.INTENT_IGNORED, about, tuple(parts))
+    first, more = parts[:MOST], len(parts) - MOST
+    told = (*first, f"and {more} more") if more > 0 else first
+    return Complaint(EventReason.INTENT_IGNORED, about, told)
 
 
 def _changes(job: JobView, wish: Wish, group: PodGroup) -> Iterator[str]:

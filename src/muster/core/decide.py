@@ -14,44 +14,14 @@ from muster.api.workload import Workload
 from muster.core.desired import desired_pod_group, desired_workload, workload_behind
 from muster.core.eligibility import Policy, left_alone
 from muster.core.naming import workload_name
+from muster.core.observed import Observed
 from muster.core.ownership import controls, is_ours, own_group_name, pod_groups_of, template_for, workloads_of
 from muster.core.reasons import Reason
+from muster.core.release import Release, may_begin_again, released_next
 from muster.core.wish import wish_of
 
 TRIED_NAMES = 16
 """How far down the series of names an object is still recognised as ours."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pods:
-    """What a live LIST says about the Job's pods."""
-
-    exist: bool
-    """Any at all, also ended ones."""
-    live: bool
-    """At least one may still run."""
-    group: str = ""
-    """The group of the live ones; empty if they are plain."""
-    name: str = field(default="", compare=False)
-    """The live one that was looked at."""
-
-
-NO_PODS = Pods(exist=False, live=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """Everything the decision may look at."""
-
-    job: JobView | None
-    workloads: tuple[Workload, ...] = ()
-    pod_groups: tuple[PodGroup, ...] = ()
-    pods: Pods | None = None
-    """None: not read. Then a wish to create is only a reason to look again, live."""
-    taken: frozenset[str] = frozenset()
-    """Names of ours that turned out to be a stranger's."""
-    rejected: str = ""
-    """What the API server said when it refused our object for good."""
 
 
 class Membership(Enum):
@@ -81,7 +51,7 @@ class CreatePodGroup:
         return self.pod_group.metadata.name
 
 
-Action = CreateWorkload | CreatePodGroup
+Action = CreateWorkload | CreatePodGroup | Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +89,8 @@ def decide(seen: Observed, rules: Rules) -> Decision:
         return _hold(Reason.JOB_BEING_DELETED)
     if seen.pods is not None and seen.pods.live:
         return _follow(seen.pods.group, job, seen, rules)
+    if (release := released_next(job, seen.pod_groups, seen.workloads, rules.policy)) is not None:
+        return Decision(Reason.RELEASED, Membership.HOLD, action=release)
     if not job.finished and (anchor := anchor_of(seen)) is not None:
         return _keep(anchor, job, seen, rules)
     if (why := left_alone(job, rules.policy)) is not None:
@@ -221,7 +193,8 @@ def _unusable(job: JobView, seen: Observed) -> Decision | None:
 
 
 def _begin(job: JobView, seen: Observed, rules: Rules) -> Decision:
-    if job.counted_pods or (seen.pods is not None and seen.pods.exist):
+    had_pods = job.counted_pods or (seen.pods is not None and seen.pods.exist)
+    if had_pods and not may_begin_again(job, rules.policy):
         return _plain(_told(Reason.HAD_PODS_BEFORE, job, rules))
     if job.suspended:
         return _hold(Reason.SUSPENDED)

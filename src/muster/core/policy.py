@@ -16,6 +16,8 @@ class Policy:
     """Only Jobs that ask for it become a gang; otherwise all that qualify."""
     basic_for_others: bool = False
     """Jobs that are no gang get a Basic pair."""
+    release_on_suspend: bool = False
+    """A Job that is suspended gives its pair up, and gets another one when it is resumed."""
     all_jobs: bool = False
     """The gate is asked for the pods of all Jobs, not only for those of Indexed ones."""
     elastic: bool = False

@@ -22,6 +22,7 @@ class EventReason(StrEnum):
         "the gang has been without nodes for some seconds, and why; told again if that changes",
     )
     POLICY_DROPPED = "PolicyDropped", "the API server did not keep a field of the gang's objects: its gate is off"
+    PAIR_RELEASED = "PairReleased", "the Job is suspended, and Muster deleted an object of its pair (releaseOnSuspend)"
     NAME_TAKEN = "NameTaken", "an object of somebody else has the name that Muster wanted; it takes the next one"
     STANDING_ASIDE = "StandingAside", "Muster leaves the Job alone, for the reason that follows"
     INTENT_IGNORED = (
@@ -76,6 +77,7 @@ class Reason(StrEnum):
     POD_GROUP_MISSING = "PodGroupMissing", "the PodGroup is being created"
     GANG_FORMED = "GangFormed", "the Workload and the PodGroup exist"
     GROUP_FOLLOWED = "GroupFollowed", "the pods follow the group that the Job's living pods name"
+    RELEASED = "Released", "the Job is suspended, and gives its Workload and its PodGroup up"
     SUSPENDED = "Suspended", "the Job is suspended; its gang is formed when it resumes"
     WORKLOAD_BEING_DELETED = "WorkloadBeingDeleted", "the Workload is being deleted; it is made again once it is gone"
     POD_GROUP_BEING_DELETED = "PodGroupBeingDeleted", "the PodGroup is being deleted; it is made again once it is gone"

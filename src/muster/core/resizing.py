@@ -6,9 +6,10 @@ from enum import StrEnum
 from muster.api.job import JobView
 from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
-from muster.core.decide import Observed, Rules, anchor_of, is_own_workload
+from muster.core.decide import Rules, anchor_of, is_own_workload
 from muster.core.desired import workload_behind
 from muster.core.eligibility import left_alone
+from muster.core.observed import Observed
 from muster.core.ownership import pod_groups_of, template_for, workloads_of
 from muster.core.policy import Policy
 from muster.core.sizing import describes_as_muster, group_size, wanted_size

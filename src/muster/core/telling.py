@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from muster.api.job import JobView
 from muster.api.pod import PodView
 from muster.api.podgroup import GangState, PodGroup
-from muster.core.decide import Decision, Membership, Observed
+from muster.core.decide import Decision, Membership
+from muster.core.observed import Observed
 from muster.core.reasons import EventReason
 
 _GENERIC = "pod group is unschedulable"

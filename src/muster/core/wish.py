@@ -5,6 +5,7 @@ A wish that is wrong, or that cannot be had here, counts as none at all: the Job
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from muster.api.job import GROUP_TEMPLATE_ANNOTATION, PARENT_GROUP_ANNOTATION, JobView
 from muster.core.intent import Intent, read_intent
@@ -32,6 +33,8 @@ from muster.workloadbuilder.errors import ROOT
 from muster.workloadbuilder.merge import resolve
 from muster.workloadbuilder.rules import count_path
 
+REMEMBERED = 8_192
+"""Every decision asks for the Job's wish some times over."""
 ALLOWED = BuildOptions(allowed_policies=tuple(PolicyKind), allowed_disruption_modes=tuple(DisruptionMode))
 """A Job may have any of them."""
 
@@ -46,6 +49,8 @@ class Wish:
     """The Job said so itself."""
     errors: tuple[FieldError, ...] = ()
     """What is wrong with what it asked for, so that the default holds."""
+    quiet: bool = False
+    """Only the operator wants it, and only for the record: no event if it cannot be."""
 
     @property
     def config(self) -> SchedulingConfig | None:
@@ -57,12 +62,8 @@ class Wish:
         config = self.config
         return config.policy if config and isinstance(config.policy, GangPolicy) else None
 
-    @property
-    def quiet(self) -> bool:
-        """Only the operator wants it, and only for the record: no event if it cannot be."""
-        return self.item is not None and not self.asked and self.gang is None
 
-
+@lru_cache(REMEMBERED)
 def wish_of(job: JobView, policy: Policy) -> Wish:
     """What the Job asks for, if that is right and can be had here; else the operator's default, and what is wrong."""
     intent = read_intent(job.intent) if job.intent is not None else Intent()
@@ -93,7 +94,7 @@ def _default(job: JobView, policy: Policy, errors: tuple[FieldError, ...]) -> Wi
     if why is None:
         return Wish(_item(job, GangPolicy()), errors=errors)
     if policy.basic_for_others:
-        return Wish(_item(job, BasicPolicy()), errors=errors)
+        return Wish(_item(job, BasicPolicy()), errors=errors, quiet=True)
     return Wish(why=why, errors=errors)
 
 

@@ -14,7 +14,7 @@ from muster.api.keys import JobKey, Uid
 from muster.api.meta import ObjectMeta
 from muster.api.podgroup import GangState, PodGroup
 from muster.api.workload import Workload
-from muster.core.decide import Observed
+from muster.core.observed import Observed
 
 Item = TypeVar("Item", Workload, PodGroup)
 Place = tuple[str, str]

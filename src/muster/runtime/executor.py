@@ -1,13 +1,16 @@
 """Execution: exactly one write, and what was learnt from it added to what was seen."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
-from muster.core.decide import Action, CreateWorkload, Observed
+from muster.core.decide import Action, CreateWorkload
 from muster.core.dropped import dropped_policy
+from muster.core.observed import Observed
 from muster.core.ownership import is_leftover
-from muster.kube.errors import AlreadyExists, Forbidden, Rejected
+from muster.core.release import Release
+from muster.kube.errors import AlreadyExists, Forbidden, NotFound, Rejected
 from muster.kube.resources import pod_groups, workloads
 from muster.runtime.observer import Observer
 
@@ -23,6 +26,8 @@ class Written:
     """Name that turned out to be a stranger's."""
     dropped: str = ""
     """What the server did not keep of it, as a sentence."""
+    released: str = ""
+    """Kind and name of the object that this write deleted."""
 
 
 @dataclass(slots=True)
@@ -31,6 +36,8 @@ class Executor:
 
     async def execute(self, action: Action, seen: Observed) -> Written:
         try:
+            if isinstance(action, Release):
+                return await self._release(action.thing, seen)
             if isinstance(action, CreateWorkload):
                 return await self._create_workload(action.workload, seen)
             return await self._create_pod_group(action.pod_group, seen)
@@ -74,6 +81,24 @@ class Executor:
         observer.cache.put_pod_group(made)
         lost = dropped_policy(wanted, made, observer.dialect.native)
         return Written(replace(seen, pod_groups=(*seen.pod_groups, made)), created=name, dropped=lost)
+
+    async def _release(self, thing: Workload | PodGroup, seen: Observed) -> Written:
+        """That very object, by its UID. What a finalizer still holds is there for a while, and being deleted."""
+        observer, metadata = self.observer, thing.metadata
+        exactly, place = {"uid": str(metadata.uid)}, (metadata.namespace, metadata.name)
+        if isinstance(thing, PodGroup):
+            with suppress(NotFound):
+                await observer.client.delete(pod_groups(observer.dialect), *place, exactly)
+            if (group := await observer.pod_group(*place)) is None:
+                observer.cache.drop_pod_group(metadata)
+            groups = (*(each for each in seen.pod_groups if each is not thing), *([group] if group else []))
+            return Written(replace(seen, pod_groups=groups), released=f"PodGroup {metadata.name}")
+        with suppress(NotFound):
+            await observer.client.delete(workloads(observer.dialect), *place, exactly)
+        if (workload := await observer.workload(*place)) is None:
+            observer.cache.drop_workload(metadata)
+        others = (*(each for each in seen.workloads if each is not thing), *([workload] if workload else []))
+        return Written(replace(seen, workloads=others), released=f"Workload {metadata.name}")
 
     async def _without_lost_workload(self, wanted: PodGroup, seen: Observed, refusal: Forbidden) -> Written:
         """The server refuses a PodGroup whose Workload is gone. If that is why, a stale cache had it: decide again."""

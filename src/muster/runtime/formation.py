@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from muster.api.keys import JobRef, Uid
-from muster.core.decide import Action, CreateWorkload, Decision, Membership, Observed, Rules, anchor_of, decide
+from muster.core.decide import Action, CreateWorkload, Decision, Membership, Rules, anchor_of, decide
+from muster.core.observed import Observed
 from muster.core.reasons import EventReason
 from muster.kube.errors import Forbidden
 from muster.runtime.events import Recorder
@@ -239,6 +240,8 @@ class Formation:
             self.recorder.warn(
                 job, EventReason.NAME_TAKEN, f"{written.taken} belongs to somebody else; taking the next name"
             )
+        elif written.released:
+            self.recorder.tell(job, EventReason.PAIR_RELEASED, f"Deleted {written.released} of the suspended Job")
         elif written.created and isinstance(decision.action, CreateWorkload):
             self.stopwatch.stop(job.uid, WORKLOAD)
             self.recorder.tell(job, EventReason.WORKLOAD_CREATED, f"Created Workload {written.created}")

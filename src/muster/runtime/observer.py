@@ -12,8 +12,9 @@ from muster.api.pod import CONTROLLER_UID_LABEL, PodView
 from muster.api.podgroup import PodGroup
 from muster.api.wire import Unreadable, mapping
 from muster.api.workload import Workload
-from muster.core.decide import NO_PODS, TRIED_NAMES, Observed, Pods, anchor_of
+from muster.core.decide import TRIED_NAMES, anchor_of
 from muster.core.naming import template_name, workload_name
+from muster.core.observed import NO_PODS, Observed, Pods
 from muster.core.ownership import (
     controls,
     describes,

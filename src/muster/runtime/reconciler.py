@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from muster.api.keys import JobKey
 from muster.core.complaints import complaints
-from muster.core.decide import Decision, Observed, Rules, anchor_of, decide
+from muster.core.decide import Decision, Rules, anchor_of, decide
+from muster.core.observed import Observed
 from muster.core.ownership import has_ours
 from muster.core.resizing import misfit
 from muster.kube.errors import KubeError, RetryLater, Terminating

@@ -22,6 +22,7 @@ ONLY_IN_FULL = {
         "test_leave_shown.py",
         "test_left_alone.py",
         "test_recreated.py",
+        "test_release.py",
         "test_rules.py",
         "test_telling.py",
         "test_telling_again.py",

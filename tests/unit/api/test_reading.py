@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from muster.admission.review import Review
 from muster.api.dialect import NATIVE
-from muster.api.job import JobView
+from muster.api.job import GROUP_TEMPLATE_ANNOTATION, MAX_INTENT, MAX_NAME, SCHEDULING_ANNOTATION, JobView
 from muster.api.keys import JobKey, JobRef, Uid
 from muster.api.meta import OwnerReference
 from muster.api.pod import PodView
 from muster.api.wire import Unreadable
-from muster.core.decide import NO_PODS, Observed, Rules, decide
+from muster.core.decide import Rules, decide
+from muster.core.observed import NO_PODS, Observed
 from tests.builders import PodBuilder, a_gang, a_job, a_pod, a_pod_group, a_workload
 
 FEWER = settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -30,8 +31,16 @@ def shaped(*fields: str, inside: st.SearchStrategy[Any] = anything) -> st.Search
 
 
 owners = st.lists(shaped("apiVersion", "kind", "name", "uid", "controller") | anything, max_size=3)
+annotations = shaped(SCHEDULING_ANNOTATION, GROUP_TEMPLATE_ANNOTATION, inside=st.text(max_size=20)) | anything
 metadata = st.fixed_dictionaries(
-    {}, optional={"name": anything, "namespace": anything, "uid": anything, "ownerReferences": owners}
+    {},
+    optional={
+        "name": anything,
+        "namespace": anything,
+        "uid": anything,
+        "ownerReferences": owners,
+        "annotations": annotations,
+    },
 )
 pod_spec = shaped("schedulingGroup", "schedulerName", "nodeName", "priorityClassName", inside=shaped("podGroupName"))
 job_spec = st.fixed_dictionaries(
@@ -190,3 +199,10 @@ def test_the_scheduler_s_verdict_on_a_group() -> None:
     scheduled = NATIVE.read_pod_group(raw).scheduled
     assert scheduled is not None
     assert scheduled.status == "False"
+
+
+def test_of_what_a_user_wrote_no_more_is_kept_than_is_looked_at() -> None:
+    endless = "x" * 200_000
+    job = a_gang().asking(endless).annotated(**{GROUP_TEMPLATE_ANNOTATION: endless}).view()
+    assert (len(job.intent or ""), len(job.group_template)) == (MAX_INTENT + 1, MAX_NAME)
+    assert a_gang().view().intent is None

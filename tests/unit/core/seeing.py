@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from muster.api.dialect import NATIVE
-from muster.core.decide import NO_PODS, Observed, Pods, Rules
+from muster.core.decide import Rules
 from muster.core.naming import pod_group_name, template_name, workload_name
+from muster.core.observed import NO_PODS, Observed, Pods
 from tests.builders import JobBuilder, PodGroupBuilder, WorkloadBuilder, a_gang, a_pod_group, a_workload
 
 RULES = Rules(NATIVE)

@@ -3,7 +3,8 @@
 import pytest
 
 from muster.core.admit import admit_parallelism, admit_pod, refused
-from muster.core.decide import NO_PODS, Decision, Membership, Observed, Pods, decide
+from muster.core.decide import Decision, Membership, decide
+from muster.core.observed import NO_PODS, Observed, Pods
 from muster.core.reasons import Reason
 from tests.builders import JobBuilder, a_gang, a_job, a_pod_group, a_workload
 from tests.unit.core.seeing import (

@@ -2,8 +2,9 @@
 
 import pytest
 
-from muster.core.decide import CreateWorkload, Membership, Observed, Rules, anchor_of, decide
+from muster.core.decide import CreateWorkload, Membership, Rules, anchor_of, decide
 from muster.core.eligibility import Policy
+from muster.core.observed import Observed
 from muster.core.reasons import Reason
 from tests.builders import a_gang, a_pod_group, a_workload
 from tests.unit.core.seeing import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.core.complaints import Complaint, complaints
+from muster.core.complaints import MOST, Complaint, complaints
 from muster.core.policy import Policy
 from muster.core.reasons import EventReason
 from tests.builders import JobBuilder, PodGroupBuilder, a_gang, a_job, a_pod_group
@@ -43,6 +43,12 @@ def test_all_that_is_wrong_is_one_event_and_a_warning_each() -> None:
     assert told.sentence.startswith(ignored)
     assert told.sentence.count(";") == len(told.warnings) - 1
     assert any(each == f"{ignored}policy.gang.minCount: 0 must be at least 1" for each in told.warnings)
+
+
+def test_who_makes_very_many_mistakes_is_told_of_the_first() -> None:
+    (told,) = about(a_gang().asking("\n".join(f"k{n}: 1" for n in range(300))))
+    assert len(told.warnings) == MOST + 1
+    assert told.warnings[-1].endswith(f"and {300 - MOST} more")
 
 
 def test_a_group_that_was_made_meanwhile_does_not_change_what_is_told() -> None:

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from muster.core.decide import CreatePodGroup, CreateWorkload, Decision, Membership, Observed, decide
+from muster.core.decide import CreatePodGroup, CreateWorkload, Decision, Membership, decide
 from muster.core.naming import pod_group_name
+from muster.core.observed import Observed
 from muster.core.reasons import EventReason, Reason
 from tests.builders import a_gang, a_job, a_pod_group, a_workload
 from tests.unit.core.seeing import (

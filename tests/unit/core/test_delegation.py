@@ -3,8 +3,9 @@
 import pytest
 
 from muster.core.complaints import complaints
-from muster.core.decide import CreatePodGroup, Membership, Observed, decide
+from muster.core.decide import CreatePodGroup, Membership, decide
 from muster.core.eligibility import left_alone
+from muster.core.observed import Observed
 from muster.core.policy import Policy
 from muster.core.reasons import Reason
 from tests.builders import JobBuilder, WorkloadBuilder, a_gang, a_job, a_pod_group, a_workload

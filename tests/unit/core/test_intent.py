@@ -113,7 +113,7 @@ def test_a_pod_mode_of_v1alpha2_is_single() -> None:
             "spec.scheduling.policy.gang.minCount: 0 must be at least 1",
         ),
         "too long": ("#" * (MAX_INTENT + 1), f"must have at most {MAX_INTENT} characters"),
-        "too deep": ("[" * 5000, "must not be nested so deep"),
+        "too deep": ("[" * 4000, "must not be nested so deep"),
         "control characters": ('"policy\\e[31m\\n": 1', "policy\\x1b[31m\\n: 1 is not a field"),
     }.values(),
 )

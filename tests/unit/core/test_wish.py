@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.dialect import NATIVE
-from muster.core.decide import NO_PODS, CreateWorkload, Membership, Observed, Pods, Rules, decide
+from muster.core.decide import CreateWorkload, Membership, Rules, decide
 from muster.core.desired import desired_workload
 from muster.core.eligibility import left_alone
+from muster.core.observed import NO_PODS, Observed, Pods
 from muster.core.policy import Policy
 from muster.core.reasons import Reason
 from muster.core.sizing import wanted_size

@@ -7,7 +7,7 @@ import pytest
 
 from muster.api.dialect import CRD_IN_OWN_GROUP, NATIVE
 from muster.api.keys import JobKey
-from muster.core.decide import NO_PODS, Pods
+from muster.core.observed import NO_PODS, Pods
 from muster.kube import client as paging
 from muster.kube.client import Object
 from muster.kube.errors import KubeError, NotFound, ServerFault
