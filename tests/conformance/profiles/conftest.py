@@ -16,11 +16,13 @@ from tests.e2e.support.profiles import PROFILES, Site, begun, somebody_elses
 
 ONLY_IN_FULL = {
     "crds-in-scheduling.k8s.io": {
+        "test_elastic.py",
         "test_gate.py",
         "test_guard_rows.py",
         "test_leave_shown.py",
         "test_left_alone.py",
         "test_recreated.py",
+        "test_retries.py",
         "test_rules.py",
         "test_the_end.py",
     },
