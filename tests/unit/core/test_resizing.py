@@ -1,5 +1,7 @@
 """When a PodGroup has to be replaced by one of another size, and what size that is."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,11 +20,11 @@ ELASTIC = Rules(NATIVE, Policy(elastic=True))
 SUSPENDED_ONCE = [{"type": "Suspended", "status": "False"}]
 
 
-def gang_of(pods: int = 4, **status: object) -> JobBuilder:
+def gang_of(pods: int = 4, **status: Any) -> JobBuilder:
     return a_gang("test-job", pods).uid("test-job-uid").with_status(**status)
 
 
-def lost_after(completed: str, **more: object) -> JobBuilder:
+def lost_after(completed: str, **more: Any) -> JobBuilder:
     """Some indexes have ended, and a pod of the others is back and not ready."""
     return gang_of(completedIndexes=completed, **{"failed": 1, "active": 3, "ready": 2, **more})
 

@@ -189,10 +189,11 @@ async def test_a_rival_workload_does_not_keep_a_gang_from_being_resized() -> Non
 
 
 class Untouchable(FakeClient):
-    async def get(self, resource: Resource, namespace: str, name: str) -> Object:
+    async def get(self, *_: object) -> Object:
         raise AssertionError("a settled gang was looked at")
 
-    list = get  # type: ignore[assignment]
+    async def list(self, *_: object, **__: object) -> Object:
+        raise AssertionError("a settled gang was looked at")
 
 
 class RefusesPriority(FakeClient):
