@@ -9,7 +9,7 @@ from tests.faults.scenarios import ALL, RESIZES, WITH_CRDS
 from tests.faults.sweep import sweep_single, undisturbed
 from tests.faults.world import Scenario, World
 
-STORIES = (*ALL, *WITH_CRDS, *RESIZES)
+STORIES = [*ALL, *WITH_CRDS, *RESIZES]
 
 
 @pytest.mark.parametrize("scenario", STORIES, ids=str)
