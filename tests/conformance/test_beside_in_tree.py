@@ -12,6 +12,7 @@ from tests.e2e.support.clusters import Cluster, start_cluster
 from tests.e2e.support.muster import Muster
 from tests.e2e.support.objects import all_pods, gang_job, is_bound
 from tests.e2e.support.pairs import assert_one_pair, pair_of
+from tests.e2e.support.retries import end_index, group_and_size, living, lose_index, running_gang
 from tests.e2e.support.waiting import eventually
 
 
@@ -36,3 +37,19 @@ def test_beside_the_in_tree_controller_a_job_has_one_pair(doubled: Cluster, tmp_
             time.sleep(1)  # a second pair would be made by now
             for job in jobs:
                 assert [len(kind) for kind in pair_of(doubled.api, place, job)] == [1, 1]
+
+
+def test_in_tree_a_pod_that_is_lost_after_a_success_never_comes_back(doubled: Cluster) -> None:
+    """The same story as in test_retries.py, without Muster: the pod waits, and nothing anywhere says why."""
+    api = doubled.api
+    for place in own_namespace(api):
+        job = running_gang(api, place)
+        end_index(api, place, 0)
+        lose_index(api, place, 1)
+        eventually(lambda: living(api, place, index=1), "there is a new pod")  # noqa: B023 - there is one place
+        (waiting,) = living(api, place, index=1)
+        time.sleep(10)
+        (still,) = living(api, place, index=1)
+        assert (still["metadata"]["uid"], is_bound(still)) == (waiting["metadata"]["uid"], False)
+        assert not still["status"].get("conditions")
+        assert group_and_size(api, place, job)[1] == 4

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import EXTERNAL
 from tests.e2e.support.api import Api
 from tests.e2e.support.clusters import Cluster, start_cluster
 from tests.e2e.support.command import muster as command
@@ -32,8 +31,6 @@ NATIVE = PROFILES[0]
 
 @contextmanager
 def begun(profile: Profile) -> Iterator[Cluster]:
-    if EXTERNAL:
-        pytest.skip("starts a cluster of its own")
     size = ("--nodes", "8", "--node-cpu", "64", "--kcm-qps", "100")
     cluster = start_cluster(f"load-{profile.cluster}", "--profile", profile.cluster, *size)
     try:

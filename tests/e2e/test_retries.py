@@ -1,55 +1,142 @@
-"""Gangs that lose pods after some of their indexes have ended: the lost ones come back."""
+"""Gangs that lose pods after some of their indexes have ended: the lost ones come back, on the real scheduler."""
 
+import time
 from functools import partial
 
 from tests.e2e.support.api import Api, Object
+from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import all_pods, controlled_by, end_pod, events_on, gang_job, is_bound, pods_of
-from tests.e2e.support.waiting import eventually
+from tests.e2e.support.objects import end_pod, events_on, is_complete
+from tests.e2e.support.pairs import pair_of
+from tests.e2e.support.retries import (
+    FAILED_FOR_GOOD,
+    LOST,
+    SIZE,
+    all_run,
+    end_index,
+    group_and_size,
+    index_of,
+    living,
+    lose_index,
+    running_gang,
+)
+from tests.e2e.support.waiting import always, eventually
 
-SIZE = 4
 BACK_SECONDS = 40
 """The Job controller waits 10 s before it replaces a pod that failed."""
 
 
-def test_a_pod_that_failed_after_another_had_succeeded_is_replaced(api: Api, muster: Muster, namespace: str) -> None:
-    job = api.create("jobs", gang_job("train", SIZE), namespace)
-    eventually(partial(all_pods, api, namespace, "train", SIZE, is_bound), "the gang is bound")
-    old = group_of(api, namespace, job)
-    end_pod(api, pod_of(api, namespace, "train", 0))
-    eventually(lambda: completed(api, namespace, "train") == "0", "index 0 is complete")
-    end_pod(api, pod_of(api, namespace, "train", 1), "Failed")
-    eventually(lambda: replaced(api, namespace, "train", 1), "the replacement is bound", BACK_SECONDS)
-    new = group_of(api, namespace, job)
-    print(new)
-    print(old)
-    for event in events_on(api, namespace, "train"):
-        print(event["reason"], event["message"])
-    assert new["spec"]["schedulingPolicy"]["gang"]["minCount"] == SIZE - 1
+def test_a_pod_that_failed_after_another_had_succeeded_comes_back(
+    api: Api, local: Cluster, muster: Muster, namespace: str
+) -> None:
+    """With everything else as it was: the pods that run, and all that the PodGroup says besides its size."""
+    job = running_gang(api, namespace, podFailurePolicy=None)
+    before, name = group_and_size(api, namespace, job)[0], pair_of(api, namespace, job)[1][0]["metadata"]["name"]
+    marks = {"labels": {"team": "a"}, "annotations": {"note": "b"}}
+    before = api.patch("podgroups", name, {"metadata": marks}, namespace)
+    end_index(api, namespace, 0)
+    always(lambda: group_and_size(api, namespace, job)[1] == SIZE, "nothing waits, so nothing is resized", 2)
+    kept = {pod["metadata"]["uid"]: pod["spec"]["nodeName"] for pod in living(api, namespace) if index_of(pod) > 1}
+    since = local.audit_position()
+    (lost,) = living(api, namespace, index=1)
+    end_pod(api, lost, "Failed")
+    eventually(lambda: all_run(api, namespace, {1, 2, 3}), "the lost pod is back", BACK_SECONDS)
+
+    after, size = group_and_size(api, namespace, job)
+    assert size == SIZE - 1
+    assert after["metadata"]["uid"] != before["metadata"]["uid"]
+    for field in ("name", "labels", "annotations", "ownerReferences", "finalizers"):
+        assert after["metadata"][field] == before["metadata"][field]
+    assert without_size(after) == without_size(before)
+    assert kept.items() <= {pod["metadata"]["uid"]: pod["spec"]["nodeName"] for pod in living(api, namespace)}.items()
+    time.sleep(2)  # whatever Muster wanted to do on top it would have done by now
+    assert group_and_size(api, namespace, job)[0]["metadata"]["uid"] == after["metadata"]["uid"]
+    assert writes(local, since, name) == ["delete", "patch", "create"]
+    (told,) = events_on(api, namespace, "train", "GangResized")
+    assert told["message"] == (
+        f"Resized PodGroup {name} from 4 to 3 pods: 1 of 4 indexes have ended, and a pod of the others waits"
+    )
 
 
-def replaced(api: Api, namespace: str, name: str, index: int) -> bool:
-    living = [
-        pod
-        for pod in pods_of(api, namespace, name)
-        if index_of(pod) == index and pod["status"].get("phase") not in {"Succeeded", "Failed"}
+def test_a_gang_whose_pods_just_end_is_never_resized(api: Api, local: Cluster, muster: Muster, namespace: str) -> None:
+    job = running_gang(api, namespace)
+    group, _ = group_and_size(api, namespace, job)
+    since = local.audit_position()
+    for index in range(SIZE):
+        end_index(api, namespace, index)
+    eventually(lambda: is_complete(api, namespace, "train"), "the Job is complete")
+    assert writes(local, since, group["metadata"]["name"]) == []
+
+
+def test_each_loss_after_a_success_is_made_up_for(api: Api, muster: Muster, namespace: str) -> None:
+    job = running_gang(api, namespace)
+    for ended, lost in ((0, 1), (1, 2), (2, 3)):
+        end_index(api, namespace, ended)
+        lose_index(api, namespace, lost)
+        rest = set(range(lost, SIZE))
+        eventually(partial(all_run, api, namespace, rest), f"index {lost} is back", BACK_SECONDS)
+        assert group_and_size(api, namespace, job)[1] == SIZE - lost
+    told = sorted(
+        event["message"].partition(": ")[0][-17:] for event in events_on(api, namespace, "train", "GangResized")
+    )
+    assert told == [" from 2 to 1 pods", " from 3 to 2 pods", " from 4 to 3 pods"]
+
+
+def test_an_index_that_failed_for_good_is_not_waited_for(api: Api, muster: Muster, namespace: str) -> None:
+    rules = [
+        {"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [FAILED_FOR_GOOD]}},
+        {"action": "Ignore", "onExitCodes": {"operator": "In", "values": [LOST]}},
     ]
-    return len(living) == 1 and is_bound(living[0])
+    job = running_gang(api, namespace, backoffLimit=None, backoffLimitPerIndex=1, podFailurePolicy={"rules": rules})
+    end_index(api, namespace, 0, code=FAILED_FOR_GOOD)
+    end_index(api, namespace, 3)
+    lose_index(api, namespace, 1)
+    eventually(lambda: all_run(api, namespace, {1, 2}), "the lost pod is back", BACK_SECONDS)
+    assert group_and_size(api, namespace, job)[1] == 2
 
 
-def pod_of(api: Api, namespace: str, name: str, index: int) -> Object:
-    (found,) = [pod for pod in pods_of(api, namespace, name) if index_of(pod) == index]
-    return found
+def test_with_a_success_policy_a_lost_pod_comes_back_until_it_is_met(api: Api, muster: Muster, namespace: str) -> None:
+    job = running_gang(api, namespace, successPolicy={"rules": [{"succeededIndexes": "3"}]})
+    end_index(api, namespace, 0)
+    lose_index(api, namespace, 1)
+    eventually(lambda: all_run(api, namespace, {1, 2, 3}), "the lost pod is back", BACK_SECONDS)
+    (leader,) = living(api, namespace, index=3)
+    end_pod(api, leader)
+    eventually(lambda: is_complete(api, namespace, "train"), "the Job is complete")
+    assert group_and_size(api, namespace, job)[1] == SIZE - 1
 
 
-def index_of(pod: Object) -> int:
-    return int(pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"])
+def test_a_job_that_is_resumed_after_an_index_has_succeeded_starts_as_a_gang_of_the_rest(
+    api: Api, muster: Muster, namespace: str
+) -> None:
+    job = running_gang(api, namespace)
+    end_index(api, namespace, 0)
+    api.patch("jobs", "train", {"spec": {"suspend": True}}, namespace)
+    eventually(lambda: not living(api, namespace), "its pods are gone")
+    assert group_and_size(api, namespace, job)[1] == SIZE
+    api.patch("jobs", "train", {"spec": {"suspend": False}}, namespace)
+    eventually(lambda: all_run(api, namespace, {1, 2, 3}), "the rest runs", BACK_SECONDS)
+    assert group_and_size(api, namespace, job)[1] == SIZE - 1
 
 
-def completed(api: Api, namespace: str, name: str) -> str:
-    return str(api.get("jobs", name, namespace)["status"].get("completedIndexes", ""))
+def test_a_gang_that_is_lost_after_an_index_has_succeeded_starts_again_as_a_gang_of_the_rest(
+    api: Api, muster: Muster, namespace: str
+) -> None:
+    job = running_gang(api, namespace)
+    end_index(api, namespace, 0)
+    for index in (1, 2, 3):
+        lose_index(api, namespace, index)
+    eventually(lambda: all_run(api, namespace, {1, 2, 3}), "the rest runs", BACK_SECONDS)
+    assert group_and_size(api, namespace, job)[1] == SIZE - 1
+    assert len(events_on(api, namespace, "train", "GangResized")) == 1
 
 
-def group_of(api: Api, namespace: str, job: Object) -> Object:
-    (group,) = controlled_by(api.list("podgroups", namespace), job["metadata"]["uid"])
-    return group
+def without_size(group: Object) -> Object:
+    spec = {**group["spec"], "schedulingPolicy": None}
+    return {key: value for key, value in spec.items() if key != "schedulingPolicy"}
+
+
+def writes(cluster: Cluster, since: int, name: str) -> list[str]:
+    """What Muster did to PodGroups since then, in that order: a create says only afterwards what it made."""
+    found = [line for line in cluster.writes_by_muster(since) if line["objectRef"]["resource"] == "podgroups"]
+    return [line["verb"] for line in found if line["objectRef"].get("name", name) == name]

@@ -1,6 +1,9 @@
 """The stories that are told again and again, each time with something else going wrong."""
 
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from muster.api.dialect import CRD_IN_OWN_GROUP
 from muster.api.job import SCHEDULING_ANNOTATION
@@ -154,14 +157,20 @@ RESUMED_AFTER_SUCCESS = Scenario(
     fates={0: "Succeeded"},
     script={4: _suspend, 6: _resume},
 )
-RESIZES = (
+RESIZES: list[Any] = [
     LOST_AFTER_SUCCESS,
-    ALL_LOST_AFTER_SUCCESS,
     RESIZING_REPLICAS,
-    RESIZE_OF_OWN_WORKLOAD,
-    RESUMED_AFTER_SUCCESS,
-    replace(RESIZING_REPLICAS, name="two replicas resize, with CRDs", dialect=CRD_IN_OWN_GROUP),
-)
+    *(
+        pytest.param(story, id=str(story), marks=pytest.mark.full)
+        for story in (
+            ALL_LOST_AFTER_SUCCESS,
+            RESIZE_OF_OWN_WORKLOAD,
+            RESUMED_AFTER_SUCCESS,
+            replace(RESIZING_REPLICAS, name="two replicas resize, with CRDs", dialect=CRD_IN_OWN_GROUP),
+        )
+    ),
+]
+"""Stories in which a gang is resized. Two of them show most of what can go wrong."""
 
 WITH_CRDS = tuple(
     replace(story, name=f"{story.name}, with CRDs", dialect=CRD_IN_OWN_GROUP)

@@ -8,18 +8,27 @@ import pytest
 from muster.admission import gate
 from muster.api.dialect import NATIVE, Dialect
 from muster.api.job import JobView
-from muster.core import decide, ownership
+from muster.core import decide, desired, ownership
 from muster.core.admit import ALLOWED, admit_pod
 from muster.core.admit import Verdict as Answer
-from muster.core.decide import Decision, Membership
+from muster.core.decide import Decision, Membership, Rules
 from muster.core.desired import desired_pod_group
 from muster.core.observed import NO_PODS, Observed, Pods
 from muster.core.reasons import Reason
-from muster.runtime import executor, observer
+from muster.core.resizing import Misfit, misfit
+from muster.runtime import checking, executor, observer, reconciler, resizing
 from muster.runtime.formation import Formation, Verdict
 from muster.runtime.observer import Observer
 from tests.faults.disturbances import ACTORS, FAULTS, REJECTED
-from tests.faults.scenarios import ALL, DIFFERENT_SETTINGS, ONE_RESTARTS, REPLICAS, WITH_CRDS
+from tests.faults.scenarios import (
+    ALL,
+    DIFFERENT_SETTINGS,
+    LOST_AFTER_SUCCESS,
+    ONE_RESTARTS,
+    REPLICAS,
+    RESIZING_REPLICAS,
+    WITH_CRDS,
+)
 from tests.faults.sweep import splits_of, sweep_single
 
 Patch = pytest.MonkeyPatch
@@ -173,3 +182,41 @@ async def split() -> str:
 async def test_two_replicas_show_a_planted_bug(mutant: Callable[[Patch], None], monkeypatch: Patch) -> None:
     mutant(monkeypatch)
     assert await split()
+
+
+def a_group_is_made_again_in_its_old_size(patch: Patch) -> None:
+    patch.setattr(desired, "group_size", lambda job, workload: None)
+
+
+def what_is_half_replaced_is_left_so(patch: Patch) -> None:
+    def found(seen: Observed, rules: Rules) -> Misfit | None:
+        it = misfit(seen, rules)
+        return None if it is None or it.group.metadata.deletion_timestamp else it
+
+    for module in (checking, reconciler, resizing):
+        patch.setattr(module, "misfit", found)
+
+
+def the_protection_stays(patch: Patch) -> None:
+    async def let_go(self: object, group: object) -> bool:
+        return True
+
+    patch.setattr(resizing.Resizing, "_let_go", let_go)
+
+
+RESIZE_MUTANTS = (
+    a_group_is_made_again_in_its_old_size,
+    what_is_half_replaced_is_left_so,
+    the_protection_stays,
+)
+
+
+@pytest.mark.parametrize("mutant", RESIZE_MUTANTS, ids=lambda mutant: mutant.__name__.replace("_", " "))
+async def test_a_resize_shows_a_planted_bug(mutant: Callable[[Patch], None], monkeypatch: Patch) -> None:
+    mutant(monkeypatch)
+    try:
+        stories = (LOST_AFTER_SUCCESS, RESIZING_REPLICAS)
+        problems = [each for story in stories for each in await sweep_single(story, FAULTS, enough=1)]
+    except AssertionError as error:
+        problems = [str(error)]
+    assert problems

@@ -6,7 +6,7 @@ from itertools import combinations, product
 import pytest
 
 from tests.faults.disturbances import ACTORS, FAULTS
-from tests.faults.scenarios import ALL
+from tests.faults.scenarios import ALL, RESIZES
 from tests.faults.sweep import Plan, problems_of, undisturbed
 from tests.faults.world import Scenario
 
@@ -25,7 +25,7 @@ def pairs(calls: int) -> list[Plan]:
 
 
 @pytest.mark.parametrize("count", [SAMPLE, pytest.param(MANY, marks=[pytest.mark.full, pytest.mark.timeout(1200)])])
-@pytest.mark.parametrize("scenario", ALL, ids=str)
+@pytest.mark.parametrize("scenario", [*ALL, *RESIZES], ids=str)
 async def test_a_gang_is_whole_although_two_things_went_wrong(scenario: Scenario, count: int) -> None:
     normal = await undisturbed(scenario)
     possible = pairs(normal.calls)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.faults.disturbances import ACTORS, REJECTED
-from tests.faults.scenarios import ALL, DIFFERENT_SETTINGS, WITH_CRDS
+from tests.faults.scenarios import ALL, DIFFERENT_SETTINGS, RESIZES, WITH_CRDS
 from tests.faults.sweep import problems_of, splits_of, sweep_single, undisturbed
 from tests.faults.world import Scenario
 
@@ -12,7 +12,7 @@ TWO_REPLICAS = [scenario for scenario in (*ALL, *WITH_CRDS) if scenario.replicas
 """Both work on every Job, nobody leads, and the gate is asked in turn."""
 
 
-@pytest.mark.parametrize("scenario", [*ALL, *WITH_CRDS], ids=str)
+@pytest.mark.parametrize("scenario", [*ALL, *WITH_CRDS, *RESIZES], ids=str)
 async def test_a_stale_view_ends_in_the_same_state(scenario: Scenario) -> None:
     normal = await undisturbed(scenario)
     problems = [problem for lag in LAGS for problem in await problems_of(scenario, {}, normal, lag)]

@@ -9,6 +9,7 @@ MANIFEST = Path(__file__).parents[2] / "manifests/rbac.yaml"
 READS = {"get", "list", "watch"}
 PAIR = {"workloads", "podgroups"}
 WEBHOOKS = {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
+RESIZE = {("delete", "podgroups"), ("patch", "podgroups")}
 
 
 def granted(role: str) -> set[tuple[str, str]]:
@@ -34,9 +35,10 @@ def name_of(document: dict[str, Any]) -> str:
 def test_a36_60_61_the_rights_of_the_crd_profiles_are_a_role_of_their_own() -> None:
     assert {("create", resource) for resource in PAIR} <= granted("muster")
     assert {(verb, resource) for verb in READS for resource in PAIR} <= granted("muster")
-    protection = {("patch", "podgroups"), ("patch", "podgroups/status"), ("watch", "pods"), ("list", "priorityclasses")}
+    protection = {("patch", "podgroups/status"), ("watch", "pods"), ("list", "priorityclasses")}
     assert protection <= granted("muster-crd")
     assert not protection & granted("muster")
+    assert granted("muster") & granted("muster-crd") >= RESIZE
 
 
 def test_nothing_is_granted_on_jobs_and_pods_but_to_read_them() -> None:
@@ -45,7 +47,8 @@ def test_nothing_is_granted_on_jobs_and_pods_but_to_read_them() -> None:
     writes = {(verb, resource) for verb, resource in granted("muster") if verb not in READS}
     finalizers = ("update", "jobs/finalizers")
     webhooks = {(verb, kind) for verb in ("create", "update") for kind in WEBHOOKS}
-    assert writes == {*(("create", resource) for resource in PAIR), ("create", "events"), finalizers, *webhooks}
+    made = {("create", resource) for resource in (*PAIR, "events")}
+    assert writes == {*made, *RESIZE, finalizers, *webhooks}
 
 
 def test_whatever_can_be_limited_to_a_name_is() -> None:

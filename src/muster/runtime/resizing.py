@@ -6,6 +6,7 @@ there; and once the old one is gone, the pod gate and the controller make it aga
 missing, in the size that the Job has then.
 """
 
+import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -49,6 +50,12 @@ class Resizing:
         if found.obstacle:
             self._tell_why_not(found)
             return
+        # Shielded: whoever ceases to lead in the middle of it, because Muster is told to leave, say, still ends it.
+        work = asyncio.create_task(self._replace(ref, found, stored), name=f"resize {ref.key}")
+        work.add_done_callback(lambda done: done.cancelled() or done.exception())
+        await asyncio.shield(work)
+
+    async def _replace(self, ref: JobRef, found: Misfit, stored: Object) -> None:
         if found.group.metadata.deletion_timestamp is None:
             await self._delete(found.group)
         if await self._let_go(found.group) and await self._make(ref, found, stored):

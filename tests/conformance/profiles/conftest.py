@@ -16,6 +16,7 @@ from tests.e2e.support.profiles import PROFILES, Site, begun, somebody_elses
 
 ONLY_IN_FULL = {
     "crds-in-scheduling.k8s.io": {
+        "test_elastic.py",
         "test_gate.py",
         "test_guard_rows.py",
         "test_intent.py",
@@ -23,6 +24,7 @@ ONLY_IN_FULL = {
         "test_left_alone.py",
         "test_recreated.py",
         "test_release.py",
+        "test_retries.py",
         "test_rules.py",
         "test_telling.py",
         "test_telling_again.py",

@@ -80,9 +80,9 @@ def events_on(api: Api, namespace: str, job_name: str, reason: str = "") -> list
     return api.list("events", namespace, fieldSelector=selector)
 
 
-def end_pod(api: Api, pod: Object, phase: str = "Succeeded") -> None:
+def end_pod(api: Api, pod: Object, phase: str = "Succeeded", code: int | None = None) -> None:
     """Tell a pod to end, as a kubelet would report it."""
-    code = 0 if phase == "Succeeded" else 1
+    code = code if code is not None else 0 if phase == "Succeeded" else 1
     finished = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else "Error"}}
     containers = pod["spec"]["containers"]
     statuses = [

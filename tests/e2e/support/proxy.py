@@ -30,12 +30,13 @@ class Trap:
     """Holds the first `count` writes that match, and springs once it holds them all."""
 
     matches: Callable[[str, Object], bool]
-    """Asked with the plural and the object of every create."""
+    """Asked with the plural and the body of every call with that method."""
     then: Callable[[], None]
     after: bool
     count: int = 1
     goes_on: bool = False
     """Time goes on afterwards: the write is made, or its answer is given. Else whoever waits for it waits for ever."""
+    method: str = "POST"
     sprung: threading.Event = field(default_factory=threading.Event)
     _taken: int = 0
     _held: int = 0
@@ -146,9 +147,10 @@ class Proxy:
 
     def _take_trap(self, request: web.Request, body: bytes) -> Trap | None:
         """The trap, if this is a write that it waits for."""
-        if self._trap is None or request.method != "POST":
+        if self._trap is None or request.method != self._trap.method:
             return None
-        plural = request.path.rpartition("/")[2]
+        parts = request.path.split("/")
+        plural = parts[-1] if request.method == "POST" else parts[-2]
         return self._trap if self._trap.take(plural, json.loads(body)) else None
 
     async def _spring(self, trap: Trap) -> bool:

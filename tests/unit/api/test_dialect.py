@@ -4,7 +4,8 @@ import pytest
 
 from muster.api.dialect import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
 from muster.api.pod import PodView
-from tests.builders import Builder, Object, PodBuilder, a_job, a_pod
+from muster.api.v1beta1 import resize_patch
+from tests.builders import Builder, Object, PodBuilder, a_job, a_pod, a_pod_group
 from tests.fake_cluster import patched
 
 DIALECTS = [
@@ -88,3 +89,22 @@ def test_a_pod_is_bound_once_it_names_its_node(pod: PodBuilder, bound: bool) -> 
 def test_a_template_can_name_its_group_by_annotation() -> None:
     assert a_job().naming_group("mine").view().annotated_group == "mine"
     assert not a_job().view().annotated_group
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_resized_group_is_the_same_but_for_its_size_and_what_the_server_wrote(dialect: Dialect) -> None:
+    before = a_pod_group("g").ours().naming_workload("w").protected("theirs").priority("high", 7).being_deleted()
+    before.annotated(note="b").reporting({"type": "PodGroupScheduled", "status": "True"}).controlled_by(a_job())
+    stored = before.build()
+    stored["spec"]["schedulingConstraints"] = {"topology": [{"key": "rack"}]}
+    resized = dialect.resized(stored, 3)
+    assert resized["apiVersion"] == dialect.api_version
+    assert resized["spec"] == {**stored["spec"], "schedulingPolicy": {"gang": {"minCount": 3}}}
+    kept = ("name", "namespace", "labels", "annotations", "ownerReferences")
+    assert resized["metadata"] == {field: stored["metadata"][field] for field in kept}
+    assert "status" not in resized
+    assert stored["spec"]["schedulingPolicy"] == {"gang": {"minCount": 4}}, "what was read is not changed"
+
+
+def test_later_versions_change_the_size_in_place() -> None:
+    assert resize_patch(3) == {"spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}}

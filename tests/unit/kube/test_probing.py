@@ -13,11 +13,13 @@ from tests.fake_cluster import FakeClient, FakeCluster
 
 
 class Server(FakeClient):
-    """Refuses one resource, for reading, watching or creating."""
+    """Refuses one resource, for reading, watching or a write."""
 
-    def __init__(self, plural: str = "", error: KubeError | None = None, watch_only: bool = False) -> None:
+    def __init__(
+        self, plural: str = "", error: KubeError | None = None, watch_only: bool = False, write: str = "create"
+    ) -> None:
         super().__init__(FakeCluster())
-        self.plural, self.error, self.watch_only = plural, error, watch_only
+        self.plural, self.error, self.watch_only, self.write = plural, error, watch_only, write
 
     async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
         watching = "watch" in (params or {})
@@ -29,8 +31,8 @@ class Server(FakeClient):
         if isinstance(self.error, Unreachable):
             raise self.error
         asked = body["spec"]["resourceAttributes"]
-        assert asked["verb"] == "create"
-        return {"status": {"allowed": asked["resource"] != self.plural}}
+        assert asked["verb"] in {"create", "delete", "patch"}
+        return {"status": {"allowed": (asked["resource"], asked["verb"]) != (self.plural, self.write)}}
 
 
 @pytest.mark.parametrize(
@@ -90,6 +92,8 @@ async def test_no_flag_of_the_server_brings_crds_back(dialect: Dialect) -> None:
         (Server(), ""),
         (Server("workloads"), "it may not create workloads.scheduling.k8s.io"),
         (Server("podgroups"), "it may not create podgroups.scheduling.k8s.io"),
+        (Server("podgroups", write="delete"), "it may not delete podgroups.scheduling.k8s.io"),
+        (Server("podgroups", write="patch"), "it may not patch podgroups.scheduling.k8s.io"),
         (Server("events"), "it may not create events"),
         (Server("", Unreachable("does not answer")), "does not answer"),
     ],

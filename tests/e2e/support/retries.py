@@ -1,0 +1,66 @@
+"""Gangs whose pods end one by one, and what becomes of the rest."""
+
+from functools import partial
+from typing import Any
+
+from tests.e2e.support.api import Api, Object
+from tests.e2e.support.objects import all_pods, end_pod, gang_job, is_bound, pods_of
+from tests.e2e.support.pairs import pair_of
+from tests.e2e.support.waiting import eventually
+
+SIZE = 4
+LOST, FAILED_FOR_GOOD = 1, 3
+"""Exit codes of a pod that is replaced at once, and of one whose index is given up (with `backoffLimitPerIndex`)."""
+REPLACED_AT_ONCE = {
+    "podFailurePolicy": {"rules": [{"action": "Ignore", "onExitCodes": {"operator": "In", "values": [LOST]}}]}
+}
+"""Without it, the Job controller waits 10 s before it replaces a pod."""
+
+
+def running_gang(api: Api, namespace: str, name: str = "train", pod: Object | None = None, **spec: Any) -> Object:
+    """A gang of four, all of whose pods have their nodes."""
+    job = api.create("jobs", gang_job(name, SIZE, pod=pod, **{**REPLACED_AT_ONCE, **spec}), namespace)
+    eventually(partial(all_pods, api, namespace, name, SIZE, is_bound), f"{name} is bound")
+    return job
+
+
+def end_index(api: Api, namespace: str, index: int, name: str = "train", code: int = 0) -> None:
+    """The pod of that index ends, and the Job has heard of it."""
+    (pod,) = living(api, namespace, name, index)
+    end_pod(api, pod, "Failed" if code else "Succeeded", code)
+    if code != LOST:
+        field = "failedIndexes" if code else "completedIndexes"
+        what = f"index {index} is among the {field}"
+        eventually(lambda: str(index) in api.get("jobs", name, namespace)["status"].get(field, ""), what)
+
+
+def lose_index(api: Api, namespace: str, index: int, name: str = "train") -> None:
+    end_index(api, namespace, index, name, LOST)
+
+
+def living(api: Api, namespace: str, name: str = "train", index: int | None = None) -> list[Object]:
+    return [
+        pod
+        for pod in pods_of(api, namespace, name)
+        if pod["status"].get("phase") not in {"Succeeded", "Failed"} and index in {None, index_of(pod)}
+    ]
+
+
+def index_of(pod: Object) -> int:
+    return int(pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"])
+
+
+def all_run(api: Api, namespace: str, indexes: set[int], name: str = "train") -> bool:
+    """Exactly these indexes have a living pod, one each, and each of those has its node."""
+    pods = living(api, namespace, name)
+    assert sorted(map(index_of, pods)) == sorted(indexes), f"living: {sorted(map(index_of, pods))}"
+    waiting = [index_of(pod) for pod in pods if not is_bound(pod)]
+    assert not waiting, f"without a node: {waiting}"
+    return True
+
+
+def group_and_size(api: Api, namespace: str, job: Object) -> tuple[Object, int]:
+    """The Job's one PodGroup, which stays, and how many pods it holds together."""
+    _, (group,) = pair_of(api, namespace, job)
+    assert "deletionTimestamp" not in group["metadata"]
+    return group, int(group["spec"]["schedulingPolicy"]["gang"]["minCount"])

@@ -1,0 +1,67 @@
+"""Muster is killed around each write of a resize, and started again: there is one PodGroup, of the right size."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.e2e.support.api import Api, Object
+from tests.e2e.support.clusters import Cluster
+from tests.e2e.support.muster import Muster
+from tests.e2e.support.pairs import pair_of
+from tests.e2e.support.proxy import Proxy, Trap
+from tests.e2e.support.retries import SIZE, all_run, end_index, group_and_size, lose_index, running_gang
+from tests.e2e.support.waiting import eventually
+
+STEPS = {"the old one is deleted": "DELETE", "its protection is taken off": "PATCH", "the new one is made": "POST"}
+HALFWAY = {
+    ("DELETE", False): [(SIZE, False)],
+    ("DELETE", True): [(SIZE, True)],
+    ("PATCH", False): [(SIZE, True)],
+    ("PATCH", True): [],
+    ("POST", False): [],
+    ("POST", True): [(SIZE - 1, False)],
+}
+"""What is stored when Muster is dead: the PodGroups' sizes, and whether they are being deleted."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    api: Api
+    proxy: Proxy
+    muster: Muster
+    """Which talks to the API server through the proxy."""
+
+
+@pytest.fixture(scope="module")
+def scene(local: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    directory = tmp_path_factory.mktemp("sigkill-resize")
+    log = directory / "muster.log"
+    with (
+        Proxy(local.muster_kubeconfig(), directory) as proxy,
+        Muster(proxy.kubeconfig, local.api, log) as muster,
+    ):
+        yield Scene(local.api, proxy, muster)
+    assert "Traceback" not in log.read_text(), f"Muster logged a traceback: {log}"
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("step", STEPS)
+def test_the_gang_is_resized_although_muster_was_killed_around(
+    scene: Scene, namespace: str, step: str, after: bool
+) -> None:
+    api, muster, method = scene.api, scene.muster, STEPS[step]
+    job = running_gang(api, namespace)
+    end_index(api, namespace, 0)
+    trap = scene.proxy.set(Trap(lambda plural, _: plural == "podgroups", muster.kill, after, method=method))
+    lose_index(api, namespace, 1)
+    assert trap.sprung.wait(30), f"Muster did not come to the step at which {step}"
+    assert [sized(group) for group in pair_of(api, namespace, job)[1]] == HALFWAY[method, after]
+    muster.start()
+    muster.wait_until_ready()
+    eventually(lambda: all_run(api, namespace, {1, 2, 3}), "the lost pod is back", 60)
+    assert group_and_size(api, namespace, job)[1] == SIZE - 1
+
+
+def sized(group: Object) -> tuple[int, bool]:
+    return group["spec"]["schedulingPolicy"]["gang"]["minCount"], "deletionTimestamp" in group["metadata"]
