@@ -24,7 +24,7 @@ pytestmark = pytest.mark.full
 """A sample is in every run: test_chart_with_muster.py leaves by the chart's hook, under the same load."""
 
 QUICK_LEADERSHIP = {"leadership": {"durationSeconds": 3, "renewSeconds": 1}}
-SIZE, EVERY_SECONDS = 8, 0.3
+SIZE, EVERY_SECONDS = 6, 0.4
 ROUNDS = {"native": 5, "crd": 1, "stock": 1}
 NATIVE = PROFILES[0]
 
@@ -57,7 +57,7 @@ def test_no_job_is_split_and_no_webhook_stays(profile: Profile, tmp_path: Path) 
             ):
                 replicas.wait_until_ready()
                 stream.more(20)
-                left = leave_as_the_hook_does(cluster)
+                left = leave_as_the_hook_does(cluster, "--wait", "180")
                 assert (left.code, left.err) == (0, ""), left.out
                 assert not any(cluster.api.find(kind, "muster") for kind in WEBHOOKS)
                 assert left_behind(cluster.api) == {}
@@ -66,7 +66,7 @@ def test_no_job_is_split_and_no_webhook_stays(profile: Profile, tmp_path: Path) 
                 ended = stream.outcome()
             assert "Traceback" not in replicas.logs()
             gangs, plain = gangs + len(ended.gangs), plain + len(ended.plain)
-            waited += "waiting up to 60 s" in left.out
+            waited += "waiting up to 180 s" in left.out
             told = [name for name in ended.plain if being_left_is_told(cluster.api, place, name)]
             print(f"round {number}: {ended}, of which {len(told)} were told; {left.out.splitlines()[:3]}")
             assert told, "who came while Muster was being left was told so"

@@ -168,6 +168,7 @@ class Leadership:
         if isinstance(move, Withdraw):
             self._left = True
             logger.warning("`muster leave` was run: no gang is begun any more, until Muster is started again")
+            self._tell()  # the eager work ends before others are told that it did
             return await self._stand_back(found)
         if isinstance(move, Wait):
             return min(LOOK_SECONDS, max(0.05, move.seconds))

@@ -16,6 +16,6 @@ class Answer:
 def muster(*arguments: str, kubeconfig: Path | None = None) -> Answer:
     flags = ["--kubeconfig", str(kubeconfig)] if kubeconfig else []
     command = [str(Path(sys.executable).parent / "muster"), *arguments, *flags]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert "Traceback" not in done.stderr, done.stderr
     return Answer(done.returncode, done.stdout, done.stderr)
