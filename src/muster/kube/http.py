@@ -13,8 +13,8 @@ from aiohttp.http import HttpProcessingError
 from muster import __version__
 from muster.kube.client import Object
 from muster.kube.credentials import Credentials
-from muster.kube.errors import KubeError, ServerFault, Unreachable, classify
-from muster.kube.resources import Resource
+from muster.kube.errors import KubeError, NotFound, ServerFault, Unreachable, classify
+from muster.kube.resources import Resource, can_be_a_name
 
 REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=10, connect=5)
 WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=5, sock_read=330)
@@ -68,6 +68,8 @@ class HttpClient:
             await self._session.close()
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Object:
+        if not can_be_a_name(name):
+            raise NotFound(f"no {resource.plural} can have such a name")
         return await self._call("get", resource, resource.path(namespace, name))
 
     async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:

@@ -22,6 +22,12 @@ class Resource:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
+def can_be_a_name(name: str) -> bool:
+    """Some names come from what a user wrote. The API server decodes a path before it reads it, so one with a slash
+    would ask for something else, however it is quoted; and an empty one for all there is."""
+    return name not in {"", ".", ".."} and not {"/", "%"} & set(name)
+
+
 JOBS = Resource("batch", "v1", "jobs")
 PODS = Resource("", "v1", "pods")
 PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses")

@@ -90,8 +90,15 @@ def reset(request: web.Request) -> None:
 
 async def test_an_object_comes_back_as_it_is(server: Server, client: HttpClient) -> None:
     server.answers(body=b'{"kind":"Job"}')
-    assert await client.get(JOBS, "team a", "x/y") == {"kind": "Job"}
-    assert server.asked[0].raw_path == "/apis/batch/v1/namespaces/team%20a/jobs/x%2Fy", "names cannot leave their place"
+    assert await client.get(JOBS, "team a", "x?y") == {"kind": "Job"}
+    assert server.asked[0].raw_path == "/apis/batch/v1/namespaces/team%20a/jobs/x%3Fy", "names cannot leave their place"
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "x/status", "../../secrets/x", "x%2Fstatus"])
+async def test_nobody_is_asked_for_a_name_that_leads_elsewhere(server: Server, client: HttpClient, name: str) -> None:
+    with pytest.raises(NotFound):
+        await client.get(JOBS, "default", name)
+    assert server.asked == []
 
 
 async def test_whether_a_watch_begins_is_known_before_it_shows_anything(server: Server, client: HttpClient) -> None:
