@@ -12,7 +12,7 @@ from muster.api.job import JobView
 from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
 from muster.core.desired import desired_pod_group, desired_workload, workload_behind
-from muster.core.eligibility import Policy, left_alone
+from muster.core.eligibility import CHANGED_MIND, Policy, left_alone
 from muster.core.naming import workload_name
 from muster.core.observed import Observed
 from muster.core.ownership import controls, is_ours, own_group_name, pod_groups_of, template_for, workloads_of
@@ -133,7 +133,8 @@ def _follow(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
             return replace(aside, sticky=True)
         return Decision(why or _told(Reason.PLAIN_PODS, job, rules), Membership.PLAIN, sticky=True)
     exists = any(found.metadata.name == group for found in seen.pod_groups)
-    if exists or seen.rejected or why is not None:
+    ours = any(_is_our_name(group, job, workload) for workload in workloads_of(job, seen.workloads))
+    if exists or seen.rejected or not (why is None or (why in CHANGED_MIND and ours)):
         return _stay(group)  # it is there, or it is not ours to make again, or it cannot be made
     return _make_again(group, job, seen, rules)
 

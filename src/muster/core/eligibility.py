@@ -5,7 +5,19 @@ from muster.core.policy import Policy
 from muster.core.reasons import Reason
 from muster.core.wish import Wish, wish_of
 
-__all__ = ["Policy", "left_alone", "preset_group"]
+__all__ = ["CHANGED_MIND", "Policy", "left_alone", "preset_group"]
+
+CHANGED_MIND = frozenset(
+    {
+        Reason.OPTED_OUT,
+        Reason.NOT_ASKED,
+        Reason.OWNED_BY_CONTROLLER,
+        Reason.NOT_INDEXED,
+        Reason.NOT_PARALLEL,
+        Reason.COMPLETIONS_DIFFER,
+    }
+)
+"""Reasons that hold also for a Job that asked for a group once. While its pods live, the group is still theirs."""
 
 
 def left_alone(job: JobView, policy: Policy) -> Reason | None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.dialect import NATIVE
-from muster.core.decide import CreateWorkload, Membership, Rules, decide
+from muster.core.decide import CreatePodGroup, CreateWorkload, Membership, Rules, decide
 from muster.core.desired import desired_workload
 from muster.core.eligibility import left_alone
 from muster.core.observed import NO_PODS, Observed, Pods
@@ -14,6 +14,7 @@ from muster.core.reasons import Reason
 from muster.core.sizing import wanted_size
 from muster.core.wish import wish_of
 from tests.builders import JobBuilder, a_gang, a_job, a_workload
+from tests.unit.core.seeing import GROUP_NAME, members_of, our_workload, saw
 
 DEFAULTS = Policy()
 OPT_IN = Policy(opt_in=True)
@@ -201,6 +202,25 @@ def test_whatever_a_job_asks_for_it_can_run(text: str, pods: int | None, indexed
     job = a_job().having(parallelism=pods, completions=pods, completionMode=mode).asking(text).view()
     decision = decide(Observed(job, pods=NO_PODS), Rules(NATIVE, Policy(all_jobs=all_jobs)))
     assert decision.membership is Membership.PLAIN or isinstance(decision.action, CreateWorkload)
+
+
+@pytest.mark.parametrize(
+    ("job", "policy"),
+    [
+        pytest.param(a_gang("test-job").asking("none"), DEFAULTS, id="it opted out meanwhile"),
+        pytest.param(a_gang("test-job"), OPT_IN, id="the operator made it opt-in meanwhile"),
+        pytest.param(owned(a_gang("test-job")), DEFAULTS, id="a Job of a controller does not ask any more"),
+    ],
+)
+def test_the_group_of_living_pods_is_made_again_although_nobody_would_form_it_now(
+    job: JobBuilder, policy: Policy
+) -> None:
+    seen = saw(job.uid("test-job-uid"), workloads=[our_workload()], pods=members_of(GROUP_NAME))
+    decision = decide(seen, Rules(NATIVE, policy))
+    assert isinstance(decision.action, CreatePodGroup)
+    assert decision.action.name == GROUP_NAME
+    lost = decide(saw(job, pods=members_of(GROUP_NAME)), Rules(NATIVE, policy))
+    assert (lost.membership, lost.action) == (Membership.JOIN, None)
 
 
 def test_a_job_that_ran_before_basic_groups_came_is_not_told_of_it() -> None:
