@@ -163,6 +163,15 @@ async def test_what_the_server_does_not_take_as_it_was_is_made_from_the_template
     assert "priority" not in cluster.objects[PLACE]["spec"]
 
 
+async def test_a_server_that_stores_another_size_is_not_asked_again_and_again() -> None:
+    cluster = a_cluster(lost())
+    parts = await settled(cluster, client=KnowsBetter(cluster))
+    for _ in range(3):
+        await parts.reconciler.reconcile(JOB.ref.key)
+    assert written(cluster) == REPLACED
+    assert told(parts) == ["GangResized", "GangNotResized"]
+
+
 async def test_a_missing_right_is_told_to_whoever_runs_the_cluster() -> None:
     cluster = a_cluster(lost())
     parts = build(MayNotDelete(cluster))
@@ -200,6 +209,13 @@ class RefusesPriority(FakeClient):
     async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
         if "priority" in body.get("spec", {}):
             raise Forbidden("priority set in the pod group (7) must match the priority computed (0)")
+        return await FakeClient.create(self, resource, namespace, body)
+
+
+class KnowsBetter(FakeClient):
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        if resource.plural == "podgroups":
+            body["spec"]["schedulingPolicy"]["gang"]["minCount"] = 4
         return await FakeClient.create(self, resource, namespace, body)
 
 
