@@ -130,7 +130,10 @@ class Resizing:
         except (Forbidden, Rejected):
             # The server does not take it as it was (its priority class has another value, say): then from the template.
             await self.formation.ensure(ref)
-            return True
+            made = await self._stored(wanted.group) or {}
+            if not made:
+                self._tell_why_not(replace(wanted, obstacle="the API server does not take the new one"))
+                return False
         now = observer.dialect.read_pod_group(made)
         observer.cache.put_pod_group(now)
         if now.metadata.uid == wanted.group.metadata.uid:
