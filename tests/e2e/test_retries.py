@@ -54,7 +54,7 @@ def test_a_pod_that_failed_after_another_had_succeeded_comes_back(
     assert writes(local, since, name) == ["delete", "patch", "create"]
     (told,) = events_on(api, namespace, "train", "GangResized")
     assert told["message"] == (
-        f"Resized PodGroup {name} from 4 to 3 pods: 1 of 4 indexes have ended, and a pod of the others waits"
+        f"Resized PodGroup {name} from 4 to 3 pods: 1 of 4 indexes ended, and a pod of the others waits"
     )
 
 

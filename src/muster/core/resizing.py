@@ -45,7 +45,7 @@ class Misfit:
         if self.why is Why.ASKED:
             return f"the Job asks for {self.job.parallelism} pods now"
         ended = (self.job.completions or 0) - self.job.unfinished
-        return f"{ended} of {self.job.completions} indexes have ended, and a pod of the others waits"
+        return f"{ended} of {self.job.completions} indexes ended, and a pod of the others waits"
 
 
 def misfit(seen: Observed, rules: Rules) -> Misfit | None:

@@ -8,9 +8,9 @@ missing, in the size that the Job has then.
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from muster.api.keys import JobRef
+from muster.api.keys import JobRef, Uid
 from muster.api.podgroup import PROTECTION, PodGroup
 from muster.core.decide import Rules
 from muster.core.reasons import EventReason
@@ -20,15 +20,19 @@ from muster.kube.errors import AlreadyExists, Conflict, Forbidden, NotFound, Rej
 from muster.kube.resources import pod_groups
 from muster.runtime.formation import Formation, Unsettled
 from muster.runtime.health import API
+from muster.runtime.memory import Memory
 
 TRIES = 3
 """The scheduler reports in the PodGroup, so it may well change between two looks."""
+MADE_SECONDS = 600.0
 
 
 @dataclass(slots=True)
 class Resizing:
     formation: Formation
     rules: Rules
+    _made: Memory[Uid, int] = field(default_factory=lambda: Memory(MADE_SECONDS))
+    """The size that was asked for, by the PodGroup that came of it."""
 
     async def resize(self, ref: JobRef) -> None:
         """Bring the Job's PodGroup to its size, if a live look shows that this is needed."""
@@ -47,6 +51,9 @@ class Resizing:
         found, stored = await self._look(ref)
         if found is None or stored is None:
             return
+        if self._made.recall(found.group.metadata.uid) == found.size:
+            # Else it would be replaced again and again, by a webhook that knows better.
+            found = replace(found, obstacle="the API server does not store the size that it is given")
         if found.obstacle:
             self._tell_why_not(found)
             return
@@ -123,10 +130,16 @@ class Resizing:
         except (Forbidden, Rejected):
             # The server does not take it as it was (its priority class has another value, say): then from the template.
             await self.formation.ensure(ref)
-            return True
+            made = await self._stored(wanted.group) or {}
+            if not made:
+                self._tell_why_not(replace(wanted, obstacle="the API server does not take the new one"))
+                return False
         now = observer.dialect.read_pod_group(made)
         observer.cache.put_pod_group(now)
-        return now.metadata.uid != wanted.group.metadata.uid
+        if now.metadata.uid == wanted.group.metadata.uid:
+            return False
+        self._made.remember(now.metadata.uid, wanted.size)
+        return True
 
     def _tell(self, done: Misfit) -> None:
         recorder, name = self.formation.recorder, done.group.metadata.name

@@ -36,13 +36,17 @@ def scale(site: Site, place: str, parallelism: int, completions: int) -> Object:
     return site.api.patch("jobs", "train", {"spec": spec}, place)
 
 
+def has_size(site: Site, place: str, job: Object, pods: int) -> bool:
+    return group_and_size(site.api, place, job)[1] == pods
+
+
 def test_a_gang_grows_and_shrinks_with_its_job(site: Site, place: str, elastic: Muster) -> None:
     job = running_gang(site.api, place)
     first = {pod["metadata"]["uid"] for pod in living(site.api, place)}
     for pods in (SIZE + 2, SIZE - 2):
         scale(site, place, pods, pods)
         eventually(partial(all_run, site.api, place, set(range(pods))), f"{pods} pods run", 60)
-        eventually(lambda pods=pods: group_and_size(site.api, place, job)[1] == pods, f"a gang of {pods}")  # type: ignore[misc]
+        eventually(partial(has_size, site, place, job, pods), f"its PodGroup holds {pods} pods together")
         running = {pod["metadata"]["uid"] for pod in living(site.api, place)}
         assert len(running & first) == min(pods, SIZE), "pods that the Job still wants were lost"
     told = sorted(

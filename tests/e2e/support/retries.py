@@ -61,6 +61,8 @@ def all_run(api: Api, namespace: str, indexes: set[int], name: str = "train") ->
 
 def group_and_size(api: Api, namespace: str, job: Object) -> tuple[Object, int]:
     """The Job's one PodGroup, which stays, and how many pods it holds together."""
-    _, (group,) = pair_of(api, namespace, job)
+    _, groups = pair_of(api, namespace, job)
+    assert len(groups) == 1, f"{len(groups)} PodGroups"
+    (group,) = groups
     assert "deletionTimestamp" not in group["metadata"]
     return group, int(group["spec"]["schedulingPolicy"]["gang"]["minCount"])

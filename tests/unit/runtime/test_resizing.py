@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.dialect import CRD_IN_OWN_GROUP, NATIVE, Dialect
 from muster.api.podgroup import PROTECTION
-from muster.kube.errors import Forbidden
+from muster.kube.errors import Forbidden, Rejected
 from muster.kube.resources import Resource
 from tests.builders import JobBuilder, Object, PodBuilder, a_gang, a_pod, a_workload
 from tests.fake_cluster import MUSTER, USER, FakeClient, FakeCluster
@@ -163,6 +163,22 @@ async def test_what_the_server_does_not_take_as_it_was_is_made_from_the_template
     assert "priority" not in cluster.objects[PLACE]["spec"]
 
 
+async def test_a_server_that_takes_no_new_one_is_no_secret() -> None:
+    cluster = a_cluster(lost())
+    parts = await settled(cluster, client=RejectsPodGroups(cluster))
+    assert PLACE not in cluster.objects
+    assert told(parts) == ["GangNotResized"]
+
+
+async def test_a_server_that_stores_another_size_is_not_asked_again_and_again() -> None:
+    cluster = a_cluster(lost())
+    parts = await settled(cluster, client=KnowsBetter(cluster))
+    for _ in range(3):
+        await parts.reconciler.reconcile(JOB.ref.key)
+    assert written(cluster) == REPLACED
+    assert told(parts) == ["GangResized", "GangNotResized"]
+
+
 async def test_a_missing_right_is_told_to_whoever_runs_the_cluster() -> None:
     cluster = a_cluster(lost())
     parts = build(MayNotDelete(cluster))
@@ -200,6 +216,20 @@ class RefusesPriority(FakeClient):
     async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
         if "priority" in body.get("spec", {}):
             raise Forbidden("priority set in the pod group (7) must match the priority computed (0)")
+        return await FakeClient.create(self, resource, namespace, body)
+
+
+class RejectsPodGroups(FakeClient):
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        if resource.plural == "podgroups":
+            raise Rejected("a policy of this cluster")
+        return await FakeClient.create(self, resource, namespace, body)
+
+
+class KnowsBetter(FakeClient):
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        if resource.plural == "podgroups":
+            body["spec"]["schedulingPolicy"]["gang"]["minCount"] = 4
         return await FakeClient.create(self, resource, namespace, body)
 
 
