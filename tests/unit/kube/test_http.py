@@ -22,7 +22,7 @@ from muster.kube.errors import (
     Unreachable,
 )
 from muster.kube.http import HttpClient
-from muster.kube.resources import JOBS, PODS, Resource
+from muster.kube.resources import JOBS, PODS
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -281,18 +281,6 @@ async def test_an_answer_that_breaks_off_is_no_answer(server: Server, client: Ht
 async def test_a_client_that_was_never_opened_is_a_bug_of_ours() -> None:
     with pytest.raises(RuntimeError, match="not open"):
         await HttpClient(credentials(1)).get(JOBS, "default", "x")
-
-
-@pytest.mark.parametrize(
-    ("resource", "namespace", "name", "path"),
-    [
-        (PODS, "", "", "/api/v1/pods"),
-        (JOBS, "a", "b", "/apis/batch/v1/namespaces/a/jobs/b"),
-        (JOBS, "../x", "b?c", "/apis/batch/v1/namespaces/..%2Fx/jobs/b%3Fc"),
-    ],
-)
-def test_where_things_are(resource: Resource, namespace: str, name: str, path: str) -> None:
-    assert resource.path(namespace, name) == path
 
 
 async def test_a_dry_run_says_so_with_every_write_and_with_no_read(server: Server) -> None:
