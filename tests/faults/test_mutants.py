@@ -185,7 +185,7 @@ async def test_two_replicas_show_a_planted_bug(mutant: Callable[[Patch], None], 
 
 
 def a_group_is_made_again_in_its_old_size(patch: Patch) -> None:
-    patch.setattr(desired, "group_size", lambda job, workload: None)
+    patch.setattr(desired, "group_size", lambda job, workload, policy: None)
 
 
 def what_is_half_replaced_is_left_so(patch: Patch) -> None:

@@ -209,6 +209,27 @@ def test_a_change_that_comes_too_late_is_told(api: Api, muster: Muster, namespac
     assert len(pods_of(api, namespace, "train")) == SIZE
 
 
+def test_another_min_count_resizes_the_gang(api: Api, muster: Muster, namespace: str) -> None:
+    made = api.create("jobs", asking(gang_job("train", SIZE), "policy: {gang: {}}"), namespace)
+    group = grouped(api, namespace, made)
+    pods = eventually(lambda: all_pods(api, namespace, "train", SIZE, is_bound), "its pods are bound")
+
+    def holds(count: int) -> bool:
+        found = api.find("podgroups", group["metadata"]["name"], namespace)
+        return found is not None and found["spec"]["schedulingPolicy"]["gang"]["minCount"] == count
+
+    for wanted in (SIZE - 1, SIZE):
+        body = {"metadata": {"annotations": {SCHEDULING_ANNOTATION: f"policy: {{gang: {{minCount: {wanted}}}}}"}}}
+        assert api.warnings("jobs", "train", body, namespace) == ()
+        eventually(partial(holds, wanted), f"the gang holds {wanted} pods together")
+    eventually(lambda: len(told(api, namespace, "train", "GangResized")) == 2, "each change is told")
+    assert uids(pods_of(api, namespace, "train")) == uids(pods)
+
+
+def uids(pods: list[Object]) -> set[str]:
+    return {pod["metadata"]["uid"] for pod in pods}
+
+
 def test_nobody_waits_for_a_warning_while_muster_is_stuck(site: Site, place: str) -> None:
     site.muster.signal(signal.SIGSTOP)
     try:

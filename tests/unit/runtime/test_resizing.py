@@ -138,6 +138,9 @@ async def test_a_finalizer_of_somebody_else_is_respected() -> None:
     assert size_of(cluster) == 3
 
 
+CLAIMING = "resourceClaims: [{name: gpu, resourceClaimName: gpus}]"
+
+
 def _claiming(group: Object) -> None:
     group["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpus"}]
 
@@ -148,7 +151,7 @@ def _not_ours(group: Object) -> None:
 
 @pytest.mark.parametrize("change", [_claiming, _not_ours], ids=["it has claims", "it is a user's own"])
 async def test_what_may_not_be_replaced_is_told_and_not_touched(change: Callable[[Object], None]) -> None:
-    cluster = a_cluster(lost())
+    cluster = a_cluster(lost().asking(CLAIMING) if change is _claiming else lost())
     cluster.update(*PLACE, change, USER)
     parts = await settled(cluster)
     assert written(cluster) == []
