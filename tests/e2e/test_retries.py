@@ -24,6 +24,8 @@ from tests.e2e.support.waiting import always, eventually
 
 BACK_SECONDS = 40
 """The Job controller waits 10 s before it replaces a pod that failed."""
+ALL_BACK_SECONDS = 90
+"""39 s were seen once, on a busy machine, and have not been explained."""
 
 
 def test_a_pod_that_failed_after_another_had_succeeded_comes_back(
@@ -126,7 +128,7 @@ def test_a_gang_that_is_lost_after_an_index_has_succeeded_starts_again_as_a_gang
     end_index(api, namespace, 0)
     for index in (1, 2, 3):
         lose_index(api, namespace, index)
-    eventually(lambda: all_run(api, namespace, {1, 2, 3}), "the rest runs", BACK_SECONDS)
+    eventually(lambda: all_run(api, namespace, {1, 2, 3}), "the rest runs", ALL_BACK_SECONDS)
     assert group_and_size(api, namespace, job)[1] == SIZE - 1
     assert len(events_on(api, namespace, "train", "GangResized")) == 1
 
