@@ -6,10 +6,9 @@ SHELL := /bin/bash
 unexport PYTHONDONTWRITEBYTECODE
 
 READY := .venv/.ready
-# Three workers on two cores: an end-to-end test with its cluster mostly waits, and takes less than half a core. Each takes
-# a file, or all that runs on the cluster of one API profile (tests/conftest.py). The long ones come first, the many short
-# tests last.
-WORKERS ?= 3
+# Two workers on two cores: with three, tests that count lost requests lose some to the machine. Each takes a file, or all
+# that runs on the cluster of one API profile (tests/conftest.py). The long ones come first, the many short tests last.
+WORKERS ?= 2
 PYTEST := .venv/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 RESULTS := .pytest_cache/results.xml
 # What Muster's accounts did on each cluster of the tests, from the API server's log.

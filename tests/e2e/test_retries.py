@@ -1,7 +1,6 @@
 """Gangs that lose pods after some of their indexes have ended: the lost ones come back, on the real scheduler."""
 
 import time
-from functools import partial
 
 from tests.e2e.support.api import Api, Object
 from tests.e2e.support.clusters import Cluster
@@ -12,8 +11,8 @@ from tests.e2e.support.retries import (
     FAILED_FOR_GOOD,
     LOST,
     SIZE,
-    all_run,
     end_index,
+    eventually_run,
     group_and_size,
     index_of,
     living,
@@ -21,11 +20,6 @@ from tests.e2e.support.retries import (
     running_gang,
 )
 from tests.e2e.support.waiting import always, eventually
-
-BACK_SECONDS = 40
-"""The Job controller waits 10 s before it replaces a pod that failed."""
-ALL_BACK_SECONDS = 90
-"""39 s were seen once, on a busy machine, and have not been explained."""
 
 
 def test_a_pod_that_failed_after_another_had_succeeded_comes_back(
@@ -42,7 +36,7 @@ def test_a_pod_that_failed_after_another_had_succeeded_comes_back(
     since = local.audit_position()
     (lost,) = living(api, namespace, index=1)
     end_pod(api, lost, "Failed")
-    eventually(lambda: all_run(api, namespace, {1, 2, 3}), "the lost pod is back", BACK_SECONDS)
+    eventually_run(api, namespace, {1, 2, 3})
 
     after, size = group_and_size(api, namespace, job)
     assert size == SIZE - 1
@@ -76,7 +70,7 @@ def test_each_loss_after_a_success_is_made_up_for(api: Api, muster: Muster, name
         end_index(api, namespace, ended)
         lose_index(api, namespace, lost)
         rest = set(range(lost, SIZE))
-        eventually(partial(all_run, api, namespace, rest), f"index {lost} is back", BACK_SECONDS)
+        eventually_run(api, namespace, rest)
         assert group_and_size(api, namespace, job)[1] == SIZE - lost
     told = sorted(
         event["message"].partition(": ")[0][-17:] for event in events_on(api, namespace, "train", "GangResized")
@@ -93,7 +87,7 @@ def test_an_index_that_failed_for_good_is_not_waited_for(api: Api, muster: Muste
     end_index(api, namespace, 0, code=FAILED_FOR_GOOD)
     end_index(api, namespace, 3)
     lose_index(api, namespace, 1)
-    eventually(lambda: all_run(api, namespace, {1, 2}), "the lost pod is back", BACK_SECONDS)
+    eventually_run(api, namespace, {1, 2})
     assert group_and_size(api, namespace, job)[1] == 2
 
 
@@ -101,7 +95,7 @@ def test_with_a_success_policy_a_lost_pod_comes_back_until_it_is_met(api: Api, m
     job = running_gang(api, namespace, successPolicy={"rules": [{"succeededIndexes": "3"}]})
     end_index(api, namespace, 0)
     lose_index(api, namespace, 1)
-    eventually(lambda: all_run(api, namespace, {1, 2, 3}), "the lost pod is back", BACK_SECONDS)
+    eventually_run(api, namespace, {1, 2, 3})
     (leader,) = living(api, namespace, index=3)
     end_pod(api, leader)
     eventually(lambda: is_complete(api, namespace, "train"), "the Job is complete")
@@ -117,7 +111,7 @@ def test_a_job_that_is_resumed_after_an_index_has_succeeded_starts_as_a_gang_of_
     eventually(lambda: not living(api, namespace), "its pods are gone")
     assert group_and_size(api, namespace, job)[1] == SIZE
     api.patch("jobs", "train", {"spec": {"suspend": False}}, namespace)
-    eventually(lambda: all_run(api, namespace, {1, 2, 3}), "the rest runs", BACK_SECONDS)
+    eventually_run(api, namespace, {1, 2, 3})
     assert group_and_size(api, namespace, job)[1] == SIZE - 1
 
 
@@ -128,7 +122,7 @@ def test_a_gang_that_is_lost_after_an_index_has_succeeded_starts_again_as_a_gang
     end_index(api, namespace, 0)
     for index in (1, 2, 3):
         lose_index(api, namespace, index)
-    eventually(lambda: all_run(api, namespace, {1, 2, 3}), "the rest runs", ALL_BACK_SECONDS)
+    eventually_run(api, namespace, {1, 2, 3})
     assert group_and_size(api, namespace, job)[1] == SIZE - 1
     assert len(events_on(api, namespace, "train", "GangResized")) == 1
 

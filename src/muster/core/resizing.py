@@ -43,7 +43,7 @@ class Misfit:
     @property
     def sentence(self) -> str:
         if self.why is Why.ASKED:
-            return f"the Job asks for {self.job.parallelism} pods now"
+            return f"the Job asks for a gang of {self.size} now"
         ended = (self.job.completions or 0) - self.job.unfinished
         return f"{ended} of {self.job.completions} indexes ended, and a pod of the others waits"
 

@@ -52,7 +52,7 @@ def test_a_gang_grows_and_shrinks_with_its_job(site: Site, place: str, elastic: 
     told = sorted(
         event["message"].partition("pods: ")[2] for event in events_on(site.api, place, "train", "GangResized")
     )
-    assert told == ["the Job asks for 2 pods now", "the Job asks for 6 pods now"]
+    assert told == ["the Job asks for a gang of 2 now", "the Job asks for a gang of 6 now"]
 
 
 @pytest.mark.parametrize(("parallelism", "completions"), [(2, SIZE), (1, 1)], ids=["parallelism alone", "to one"])

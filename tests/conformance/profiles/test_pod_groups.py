@@ -30,9 +30,12 @@ def test_a36_29_a_pod_group_of_a_workload_that_does_not_exist_is_refused(site: S
 
 def test_a_pod_group_of_a_workload_whose_name_leads_elsewhere_is_refused_as_wrong(site: Site, place: str) -> None:
     """Not for a right that Muster lacks, as if it were not the user's mistake."""
-    message = refusal(site, place, pod_group("group", "work/status"))
+    with pytest.raises(ApiError) as refused:
+        site.api.create("podgroups", pod_group("group", "work/status"), place)
     by_schema, by_muster = "spec.podGroupTemplateRef.workload.workloadName", 'Workload "work/status" not found'
-    assert (by_schema if site.profile.native else by_muster) in message
+    expected = (422, by_schema) if site.profile.native else (403, by_muster)
+    assert refused.value.status == expected[0]
+    assert expected[1] in refused.value.message
 
 
 def test_a36_30_a_pod_group_of_a_template_that_does_not_exist_is_refused(site: Site, place: str) -> None:

@@ -15,6 +15,10 @@ REPLACED_AT_ONCE = {
     "podFailurePolicy": {"rules": [{"action": "Ignore", "onExitCodes": {"operator": "In", "values": [LOST]}}]}
 }
 """Without it, the Job controller waits 10 s before it replaces a pod."""
+CONTROLLER_SECONDS = 60
+"""Its backoff is 10 s, doubled with each failure since the last success. It made three lost pods again after 38 s."""
+BOUND_SECONDS = 15
+"""Seen: 0.3 s from the pods to the PodGroup of another size and to their nodes."""
 
 
 def running_gang(api: Api, namespace: str, name: str = "train", pod: Object | None = None, **spec: Any) -> Object:
@@ -50,10 +54,22 @@ def index_of(pod: Object) -> int:
     return int(pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"])
 
 
-def all_run(api: Api, namespace: str, indexes: set[int], name: str = "train") -> bool:
-    """Exactly these indexes have a living pod, one each, and each of those has its node."""
+def eventually_run(api: Api, namespace: str, indexes: set[int]) -> None:
+    """The Job controller makes the pods in its own time; from then on it is Muster's and the scheduler's."""
+    eventually(partial(all_live, api, namespace, indexes), f"{indexes} have their pods", CONTROLLER_SECONDS)
+    eventually(partial(all_run, api, namespace, indexes), f"{indexes} have their nodes", BOUND_SECONDS)
+
+
+def all_live(api: Api, namespace: str, indexes: set[int], name: str = "train") -> list[Object]:
+    """Exactly these indexes have a living pod, one each."""
     pods = living(api, namespace, name)
     assert sorted(map(index_of, pods)) == sorted(indexes), f"living: {sorted(map(index_of, pods))}"
+    return pods
+
+
+def all_run(api: Api, namespace: str, indexes: set[int], name: str = "train") -> bool:
+    """The same, and each of those pods has its node."""
+    pods = all_live(api, namespace, indexes, name)
     waiting = [index_of(pod) for pod in pods if not is_bound(pod)]
     assert not waiting, f"without a node: {waiting}"
     return True

@@ -131,7 +131,7 @@ def test_a_workload_that_is_going_is_waited_for() -> None:
 def test_a_job_that_asks_for_another_number_gets_it_at_once(pods: int) -> None:
     it = found(gang_of(pods), our_group(), our_workload())
     assert it is not None
-    assert (it.size, it.why, it.sentence) == (pods, Why.ASKED, f"the Job asks for {pods} pods now")
+    assert (it.size, it.why, it.sentence) == (pods, Why.ASKED, f"the Job asks for a gang of {pods} now")
 
 
 def test_a_job_that_asks_for_more_after_some_have_ended_gets_a_gang_of_the_rest() -> None:
