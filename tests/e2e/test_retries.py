@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from tests.e2e.support.api import Api, Object
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.muster import Muster
@@ -91,6 +93,7 @@ def test_an_index_that_failed_for_good_is_not_waited_for(api: Api, muster: Muste
     assert group_and_size(api, namespace, job)[1] == 2
 
 
+@pytest.mark.full
 def test_with_a_success_policy_a_lost_pod_comes_back_until_it_is_met(api: Api, muster: Muster, namespace: str) -> None:
     job = running_gang(api, namespace, successPolicy={"rules": [{"succeededIndexes": "3"}]})
     end_index(api, namespace, 0)
@@ -115,6 +118,7 @@ def test_a_job_that_is_resumed_after_an_index_has_succeeded_starts_as_a_gang_of_
     assert group_and_size(api, namespace, job)[1] == SIZE - 1
 
 
+@pytest.mark.full  # the Job controller takes 40 s to make three lost pods again
 def test_a_gang_that_is_lost_after_an_index_has_succeeded_starts_again_as_a_gang_of_the_rest(
     api: Api, muster: Muster, namespace: str
 ) -> None:

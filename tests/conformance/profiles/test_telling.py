@@ -65,23 +65,6 @@ def test_a_gang_whose_pods_are_refused_is_told_how_many_there_are(site: Site, pl
     eventually(lambda: told_in_all(site, place) == (1, 1), "that it starts is told", 60)
 
 
-def test_a_lost_pod_after_another_one_succeeded_is_told_or_comes_back(site: Site, place: str) -> None:
-    """The scheduler never looks at the new pod, since it counts only those that have not ended, and says nothing."""
-    site.api.create("jobs", gang_job("train"), place)
-    pods = eventually(lambda: all_pods(site.api, place, "train", 4, is_running), "it runs")
-    end_pod(site.api, pods[0])
-    eventually(lambda: site.api.get("jobs", "train", place)["status"].get("succeeded"), "one has succeeded")
-    end_pod(site.api, pods[1], "Failed")
-
-    def told_or_whole() -> bool:
-        new = [pod for pod in pods_of(site.api, place, "train") if pod["status"].get("phase") in {"Pending", "Running"}]
-        whole = len(new) == 3 and all(is_bound(pod) for pod in new)
-        said = [event["message"] for event in told(site, place, "GangWaiting")]
-        return whole or any(message.startswith("3 of the gang's 4 pods exist; 1 succeeded") for message in said)
-
-    eventually(told_or_whole, "either", 2 * SOON)
-
-
 def test_a_job_that_is_resumed_is_told_of_again(site: Site, place: str) -> None:
     site.api.create("jobs", gang_job("train"), place)
     eventually(lambda: told_in_all(site, place) == (0, 1), "its first start is told")
