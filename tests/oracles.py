@@ -115,7 +115,7 @@ def _wrong_with_job(cluster: FakeCluster, job: JobView) -> Iterator[str]:
     else:
         for group in groups:
             exists = ("podgroups", job.key.namespace, group) in cluster.objects
-            if not exists and not _told(cluster, job, "GroupLost"):
+            if not exists and not (_told(cluster, job, "GroupLost") or _told(cluster, job, "GangNotResized")):
                 yield f"I4: the group {group!r} of Job {job.key} is missing, and nothing says why"
 
 

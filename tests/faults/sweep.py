@@ -54,8 +54,12 @@ def _problems(world: World) -> list[str]:
 
 
 def _was_rejected(world: World, plan: Plan) -> bool:
-    """A refusal for good leaves a Job without its gang, which `wrong_in_the_end` accepts if it is told."""
-    return REJECTED in plan.values() and any("Rejected" in event["message"] for event in world.cluster.find("events"))
+    """A refusal for good leaves a Job without its gang, which `wrong_in_the_end` accepts if it is told.
+
+    If Muster dies before it has told so, the next one tells what came of it: the Job's pods are plain.
+    """
+    told = [event["message"] for event in world.cluster.find("events")]
+    return REJECTED in plan.values() and any("Rejected" in each or "PlainPods" in each for each in told)
 
 
 def _differences(world: World, normal: Undisturbed) -> Iterable[str]:

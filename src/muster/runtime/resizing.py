@@ -25,6 +25,7 @@ from muster.runtime.memory import Memory
 TRIES = 3
 """The scheduler reports in the PodGroup, so it may well change between two looks."""
 MADE_SECONDS = 600.0
+REFUSED = "the API server does not take the new one"
 
 
 @dataclass(slots=True)
@@ -72,7 +73,10 @@ class Resizing:
         """From the store: the Job, its Workload, the PodGroup as it is stored, and whether a pod waits for it."""
         observer = self.formation.observer
         seen = await observer.live(ref, thorough=True)
-        if (found := misfit(seen, self.rules)) is None or (stored := await self._stored(found.group)) is None:
+        if (found := misfit(seen, self.rules)) is None:
+            return None, None
+        if (stored := await self._stored(found.group)) is None:
+            await self._make_again(ref, found)
             return None, None
         now = observer.dialect.read_pod_group(stored)
         others = tuple(group for group in seen.pod_groups if group.metadata.name != now.metadata.name)
@@ -80,6 +84,13 @@ class Resizing:
         if found is None or (found.why is Why.ENDED and not await observer.waits(ref, now.metadata.name)):
             return None, None
         return found, stored
+
+    async def _make_again(self, ref: JobRef, gone: Misfit) -> None:
+        """Deleted under us. The stream's word of it is no news any more, so nobody else would make it again."""
+        self.formation.forget(ref.uid)
+        await self.formation.ensure(ref)
+        if await self._stored(gone.group) is None:
+            self._tell_why_not(replace(gone, obstacle=REFUSED))
 
     async def _stored(self, group: PodGroup) -> Object | None:
         """Not from the cache, which may be behind, and has not all of it."""
@@ -125,14 +136,16 @@ class Resizing:
         self.formation.forget(ref.uid)
         try:
             made = await observer.client.create(pod_groups(observer.dialect), ref.key.namespace, body)
-        except AlreadyExists:
-            made = await self._stored(wanted.group) or stored
+        except AlreadyExists as error:
+            made = await self._stored(wanted.group) or {}
+            if not made:
+                raise Conflict(f"PodGroup {wanted.group.metadata.name} came and went") from error
         except (Forbidden, Rejected):
             # The server does not take it as it was (its priority class has another value, say): then from the template.
             await self.formation.ensure(ref)
             made = await self._stored(wanted.group) or {}
             if not made:
-                self._tell_why_not(replace(wanted, obstacle="the API server does not take the new one"))
+                self._tell_why_not(replace(wanted, obstacle=REFUSED))
                 return False
         now = observer.dialect.read_pod_group(made)
         observer.cache.put_pod_group(now)
