@@ -30,4 +30,5 @@ class IntentReview:
         yield from told
         was = JobView.parse(review.old).intent if review.old else None
         if group is not None and new.intent is None and was is not None and not told:
-            yield f"{SCHEDULING_ANNOTATION} can be removed, but PodGroup {group.metadata.name} stays as it was made"
+            kept = f"PodGroup {group.metadata.name} stays as it was made, apart from its size"
+            yield f"{SCHEDULING_ANNOTATION} can be removed, but {kept}"

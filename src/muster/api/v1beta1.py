@@ -4,7 +4,7 @@ v1beta1 and v1alpha3 have the same Workload and PodGroup; CompositePodGroup exis
 `muster.workloadbuilder`; the operator itself does not speak this version yet.
 """
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field
 
@@ -148,8 +148,3 @@ class CompositePodGroupSpec(CompositeSpec):
 class CompositePodGroup(Wire):
     metadata: ObjectMeta
     spec: CompositePodGroupSpec
-
-
-def resize_patch(size: int) -> dict[str, Any]:
-    """The merge patch that gives a gang another size: this version lets minCount change, so nothing is replaced."""
-    return {"spec": {"schedulingPolicy": {"gang": {"minCount": size}}}}

@@ -4,7 +4,6 @@ import pytest
 
 from muster.api.dialect import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
 from muster.api.pod import PodView
-from muster.api.v1beta1 import resize_patch
 from tests.builders import Builder, Object, PodBuilder, a_job, a_pod, a_pod_group
 from tests.fake_cluster import patched
 
@@ -104,7 +103,3 @@ def test_a_resized_group_is_the_same_but_for_its_size_and_what_the_server_wrote(
     assert resized["metadata"] == {field: stored["metadata"][field] for field in kept}
     assert "status" not in resized
     assert stored["spec"]["schedulingPolicy"] == {"gang": {"minCount": 4}}, "what was read is not changed"
-
-
-def test_later_versions_change_the_size_in_place() -> None:
-    assert resize_patch(3) == {"spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}}
