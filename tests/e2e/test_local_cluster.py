@@ -32,6 +32,14 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield directory / "muster" / "clusters"
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """A shell lets what it starts in the background ignore SIGINT, and that is handed down: to these tests, say."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def profiles(state: Path) -> Iterator[None]:
     """One cluster per profile, side by side, named after it."""
@@ -233,6 +241,7 @@ class TestEnding:
         assert nothing_left(state, "brief")
         assert "no cluster brief" in run("down", "--name", "brief").stderr
 
+    @pytest.mark.usefixtures("ctrl_c")
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "a killed parent"])
     def test_a_start_that_is_cut_short_leaves_nothing(self, state: Path, number: int) -> None:
         with subprocess.Popen([CLUSTER, "up", "--name", "cut"], stderr=subprocess.DEVNULL) as start:

@@ -26,6 +26,7 @@ from muster.kube.resources import PODS
 from muster.runtime.cache import Cache, Place
 from muster.runtime.checking import ProfileChanged, Resync, keep_probing, wait_for_dialect
 from muster.runtime.completion import Completion
+from muster.runtime.errands import Errands
 from muster.runtime.events import Recorder
 from muster.runtime.executor import Executor
 from muster.runtime.formation import Formation
@@ -55,6 +56,7 @@ class Cluster:
     registration: Registration | Registrar | None
     """None where somebody else registers the webhooks."""
     recorder: Recorder
+    errands: Errands
     lead: Lead = field(default_factory=Alone)
 
 
@@ -93,9 +95,8 @@ def build(cluster: Cluster, dialect: Dialect) -> Parts:
     metrics, rules, cache = cluster.recorder.metrics, Rules(dialect, policy_of(settings, dialect)), Cache()
     queue = WorkQueue[JobKey](metrics.retries.labels("jobs").inc)
     observer = Observer(client, dialect, cache)
-    formation = Formation(
-        observer, Executor(observer), rules, cluster.recorder, cluster.health, being_left=cluster.lead.being_left
-    )
+    told = cluster.recorder, cluster.health
+    formation = Formation(observer, Executor(observer), rules, *told, cluster.lead.being_left, cluster.errands)
     keeper = None if dialect.native else Keeper(observer, WorkQueue(metrics.retries.labels("podgroups").inc))
     completing = None if dialect.native else PodGroupReview(Completion(observer), dialect)
     only_own = settings.webhooks.pod_gate.is_selective

@@ -24,6 +24,7 @@ from muster.core.election import Terms
 from muster.kube.client import KubeClient
 from muster.kube.credentials import Credentials, NoCredentials, load_credentials
 from muster.kube.http import HttpClient
+from muster.runtime.errands import Errands
 from muster.runtime.events import Recorder
 from muster.runtime.health import API, STAYING, Health
 from muster.runtime.leadership import Alone, Lead, Leadership
@@ -108,11 +109,15 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
     health.announce(API, "the API server has not been asked yet")
     metrics = Metrics()
     server = AdmissionServer(health, metrics=metrics)
-    async with HttpClient(credentials, metrics.count_call) as client, _listening(server, settings, role) as listening:
+    async with (
+        HttpClient(credentials, metrics.count_call) as client,
+        Errands() as errands,
+        _listening(server, settings, role) as listening,
+    ):
         role.begin(client, listening, health, metrics)
         recorder = Recorder(client, identity(), metrics)
         lead = _lead(role, client, settings, metrics)
-        cluster = Cluster(client, credentials, settings, health, server, role.registration, recorder, lead)
+        cluster = Cluster(client, credentials, settings, health, server, role.registration, recorder, errands, lead)
         tasks = [asyncio.create_task(each) for each in (live(cluster), recorder.run(), role.run(), lead.run())]
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait({*tasks, stopping}, return_when=asyncio.FIRST_COMPLETED)

@@ -16,6 +16,9 @@ from muster.workloadbuilder import DisruptionMode, GangPolicy, SchedulingConfig
 MOST = 5
 """Mistakes that are told at once: nobody reads more, and the answer of a webhook is bounded."""
 _OF_NO_INTEREST = {Reason.NAMESPACE_EXCLUDED, Reason.JOB_FINISHED}
+_UNSET = {"", Spelled.POD.value}
+_OR_DROPPED = " (if that was asked for from the start, see PolicyDropped)"
+"""A server with a gate off makes the group without the field, and nobody can tell by the group which of both it was."""
 _OVERRULED = {Reason.GROUP_PRESET, Reason.MANAGED_ELSEWHERE}
 
 
@@ -73,7 +76,7 @@ def _changes(job: JobView, wish: Wish, group: PodGroup) -> Iterator[str]:
     )
     for what, asked, made in pairs:
         if asked != made:
-            yield f"its {what} is {made or 'none'}, not {asked or 'none'}"
+            yield f"its {what} is {made or 'none'}, not {asked or 'none'}{_OR_DROPPED if made in _UNSET else ''}"
 
 
 def _policy_changes(config: SchedulingConfig, group: PodGroup) -> Iterator[str]:

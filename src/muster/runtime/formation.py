@@ -13,6 +13,7 @@ from muster.core.decide import Action, CreateWorkload, Decision, Membership, Rul
 from muster.core.observed import Observed
 from muster.core.reasons import EventReason
 from muster.kube.errors import Forbidden
+from muster.runtime.errands import Errands
 from muster.runtime.events import Recorder
 from muster.runtime.executor import Executor, Written
 from muster.runtime.health import API, Health
@@ -97,6 +98,7 @@ class Formation:
     health: Health
     being_left: Callable[[], bool] = never
     """Asked at each decision: a replica learns of it in the middle of its work."""
+    errands: Errands = field(default_factory=Errands)
     _under_way: dict[Uid, _Work] = field(default_factory=dict)
     _verdicts: Memory[Uid, Verdict] = field(default_factory=lambda: Memory(VERDICT_SECONDS))
     _lessons: Memory[Uid, Lesson] = field(default_factory=lambda: Memory(LESSON_SECONDS))
@@ -123,7 +125,7 @@ class Formation:
 
     def _start(self, ref: JobRef) -> _Work:
         self.stopwatch.start(ref.uid)
-        work = _Work(asyncio.create_task(self._form(ref), name=f"form {ref.key}"), next(self._order))
+        work = _Work(self.errands.begin(self._form(ref), f"form {ref.key}"), next(self._order))
         self._under_way[ref.uid] = work
         work.task.add_done_callback(lambda done: self._finish(ref.uid, done))
         return work
@@ -163,8 +165,6 @@ class Formation:
     def _finish(self, uid: Uid, task: asyncio.Task[Decision]) -> None:
         if (work := self._under_way.get(uid)) is not None and work.task is task:
             del self._under_way[uid]
-        if not task.cancelled():
-            task.exception()  # all who waited may have left; asyncio would complain that nobody looked
 
     async def preview(self, ref: JobRef) -> Decision:
         """What `ensure` would do next, without doing it."""

@@ -59,9 +59,7 @@ class Resizing:
             self._tell_why_not(found)
             return
         # Shielded: whoever ceases to lead in the middle of it, because Muster is told to leave, say, still ends it.
-        work = asyncio.create_task(self._replace(ref, found, stored), name=f"resize {ref.key}")
-        work.add_done_callback(lambda done: done.cancelled() or done.exception())
-        await asyncio.shield(work)
+        await asyncio.shield(self.formation.errands.begin(self._replace(ref, found, stored), f"resize {ref.key}"))
 
     async def _replace(self, ref: JobRef, found: Misfit, stored: Object) -> None:
         if found.group.metadata.deletion_timestamp is None:

@@ -20,6 +20,7 @@ from muster.kube.errors import Forbidden
 from muster.kube.http import HttpClient
 from muster.kube.resources import Resource
 from muster.runtime.checking import ProfileChanged
+from muster.runtime.errands import Errands
 from muster.runtime.events import Recorder
 from muster.runtime.health import ADMISSION, API, WATCHING, Health
 from tests.fake_cluster import FakeClient, FakeCluster
@@ -48,6 +49,7 @@ def a_cluster(client: FakeClient | None = None) -> Cluster:
         server=AdmissionServer(health),
         registration=Registration(client, "https://h:1", b"ca", settings),
         recorder=Recorder(client, "test"),
+        errands=Errands(),
     )
 
 

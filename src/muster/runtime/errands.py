@@ -1,0 +1,49 @@
+"""Work that outlives who asked for it: a caller may leave, and what was begun for a Job is still brought to its end."""
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+Result = TypeVar("Result")
+
+LAST_SECONDS = 2.0
+"""Time for it, unless the API server does not answer. Then whoever comes next goes on from what is stored."""
+
+
+class Errands:
+    """Left in its place among the doors that close: after the last question, before the last connection."""
+
+    def __init__(self, seconds: float = LAST_SECONDS) -> None:
+        self._seconds = seconds
+        self._under_way = set[asyncio.Task[Any]]()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._seconds):
+                await self._all_ended()
+        for task in self._under_way:
+            task.cancel()
+        await self._all_ended()
+
+    async def _all_ended(self) -> None:
+        while self._under_way:  # one may begin another
+            await asyncio.wait(self._under_way)
+
+    def begin(self, work: Coroutine[Any, Any, Result], name: str) -> asyncio.Task[Result]:
+        """Wait for it shielded, or not at all."""
+        task = asyncio.create_task(work, name=name)
+        self._under_way.add(task)
+        task.add_done_callback(self._end)
+        return task
+
+    def _end(self, task: asyncio.Task[Any]) -> None:
+        self._under_way.discard(task)
+        if not task.cancelled():
+            task.exception()  # all who waited may have left; asyncio would complain that nobody looked
