@@ -95,8 +95,15 @@ def build(cluster: Cluster, dialect: Dialect) -> Parts:
     metrics, rules, cache = cluster.recorder.metrics, Rules(dialect, policy_of(settings, dialect)), Cache()
     queue = WorkQueue[JobKey](metrics.retries.labels("jobs").inc)
     observer = Observer(client, dialect, cache)
-    told = cluster.recorder, cluster.health
-    formation = Formation(observer, Executor(observer), rules, *told, cluster.lead.being_left, cluster.errands)
+    formation = Formation(
+        observer,
+        Executor(observer),
+        rules,
+        cluster.recorder,
+        cluster.health,
+        being_left=cluster.lead.being_left,
+        errands=cluster.errands,
+    )
     keeper = None if dialect.native else Keeper(observer, WorkQueue(metrics.retries.labels("podgroups").inc))
     completing = None if dialect.native else PodGroupReview(Completion(observer), dialect)
     only_own = settings.webhooks.pod_gate.is_selective
