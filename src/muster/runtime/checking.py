@@ -146,8 +146,12 @@ class Resync:
         """Jobs that still want something. A wake-up that was lost is made up for here."""
         keys = set()
         for number, key in enumerate(list(self.observer.cache.jobs)):
-            seen = self.observer.cache.observe(key)
-            if not decide(seen, self.rules).settled or misfit(seen, self.rules) is not None:
+            try:
+                seen = self.observer.cache.observe(key)
+                unsettled = not decide(seen, self.rules).settled or misfit(seen, self.rules) is not None
+            except Exception:  # noqa: BLE001 - a worker meets the same error, and reports it for this Job alone
+                unsettled = True
+            if unsettled:
                 keys.add(key)
             if number % SLICE == 0:
                 await asyncio.sleep(0)  # ten thousand Jobs must not hold up admission

@@ -107,6 +107,8 @@ def _without(raw: Mapping[str, Any], problems: list[ErrorDetails]) -> Mapping[st
     """A copy that lacks the fields that cannot be read."""
     rest = deepcopy(dict(raw))
     for problem in problems:
+        if not problem["loc"]:  # the whole of it: no field is left to check
+            return {}
         *above, last = problem["loc"]
         inside: Any = rest
         for part in above:

@@ -42,9 +42,21 @@ def loaded(text: str) -> Any:
     if _most_open(text) > MAX_BRACKETS:
         raise Unparsable("must not be nested so deep")
     try:
-        return _json(text) if text.lstrip().startswith("{") else _yaml(text)
+        value = _json(text) if text.lstrip().startswith("{") else _yaml(text)
+        if not _is_unicode(value):
+            raise Unparsable("must be valid Unicode: an escape stands for half a character")
     except RecursionError:
         raise Unparsable("must not be nested so deep") from None
+    return value
+
+
+def _is_unicode(value: object) -> bool:
+    """Escapes can name a lone surrogate, which no UTF-8 text can hold: pydantic and every encoder trip over it."""
+    if isinstance(value, str):
+        return not any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, dict):
+        return all(_is_unicode(key) and _is_unicode(each) for key, each in value.items())
+    return all(map(_is_unicode, value)) if isinstance(value, list | tuple | set) else True
 
 
 def _most_open(text: str) -> int:

@@ -114,6 +114,9 @@ def test_a_pod_mode_of_v1alpha2_is_single() -> None:
         ),
         "too long": ("#" * (MAX_INTENT + 1), f"must have at most {MAX_INTENT} characters"),
         "too deep": ("[" * 4000, "must not be nested so deep"),
+        "half a character as a name": ('{"\\ud800": 1}', "must be valid Unicode"),
+        "half a character in a value": ('{"policy": {"gang": {"minCount": "\\udfff"}}}', "must be valid Unicode"),
+        "half a character in YAML": ('policy: ["\\ud800"]', "must be valid Unicode"),
         "control characters": ('"policy\\e[31m\\n": 1', "policy\\x1b[31m\\n: 1 is not a field"),
     }.values(),
 )
@@ -151,10 +154,12 @@ FIELDS = st.sampled_from(
         ),
     ]
 )
-leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | FIELDS
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=20)
+"""Also half characters, which JSON and YAML can escape."""
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS | FIELDS
 values = st.recursive(
     leaves,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(FIELDS | st.text(max_size=5), inner),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(FIELDS | TEXTS, inner),
     max_leaves=12,
 )
 
@@ -182,3 +187,12 @@ def test_no_punctuation_is_more_than_a_sentence(text: str) -> None:
 @given(values)
 def test_no_value_is_more_than_a_sentence(value: Any) -> None:
     is_well_behaved(json.dumps(value))
+
+
+def test_a_bug_of_ours_is_an_error_of_the_intent_and_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
+    def trip(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("muster.core.intent.read_pod_group_scheduling", trip)
+    (error,) = read_intent.__wrapped__("policy: {gang: {}}").errors
+    assert str(error) == "cannot be read (ZeroDivisionError), which is a bug in Muster: please report it"

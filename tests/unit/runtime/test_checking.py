@@ -7,7 +7,8 @@ import pytest
 
 from muster.api.dialect import CRD_IN_OWN_GROUP, NATIVE
 from muster.api.keys import JobKey
-from muster.core.observed import NO_PODS, Pods
+from muster.core.decide import Decision, Rules, decide
+from muster.core.observed import NO_PODS, Observed, Pods
 from muster.kube import client as paging
 from muster.kube.client import Object
 from muster.kube.errors import KubeError, NotFound, ServerFault
@@ -72,6 +73,23 @@ async def test_a_resync_makes_up_for_a_lost_wake_up(cluster: FakeCluster) -> Non
     parts.queue.done(await parts.queue.get())  # and nothing came of it
     assert await parts.resync.once() == 0, "nothing drifted"
     assert await asyncio.wait_for(parts.queue.get(), 1) == JobKey("default", "train")
+
+
+async def test_a_job_that_trips_the_decision_does_not_end_the_resync(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.apply(a_gang("other"))
+    parts = build(FakeClient(cluster))
+
+    def trip(seen: Observed, rules: Rules) -> Decision:
+        if seen.job is not None and seen.job.key.name == "train":
+            raise ValueError("a bug")
+        return decide(seen, rules)
+
+    monkeypatch.setattr(checking, "decide", trip)
+    await parts.resync.once()
+    queued = {await asyncio.wait_for(parts.queue.get(), 1) for _ in range(2)}
+    assert queued == {JobKey("default", "train"), JobKey("default", "other")}
 
 
 async def test_a_resync_that_fails_is_made_again_soon(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
