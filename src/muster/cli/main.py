@@ -108,7 +108,8 @@ def leave(
 
 def main() -> None:
     try:
-        app(standalone_mode=False)
+        # Outside its standalone mode Click returns the code of an Exit; dropped, every failure would end with 0.
+        sys.exit(app(standalone_mode=False))
     except Failure as failure:
         sys.exit(f"muster: {failure}")
     except typer.Exit as leaving:
@@ -119,5 +120,6 @@ def main() -> None:
         if not hasattr(error, "format_message"):
             raise
         # Click's own errors about flags know how to say what is wrong. Without arguments it has shown the help already.
-        message = error.format_message()
-        sys.exit(f"muster: {message}" if message else USAGE)
+        if message := error.format_message():
+            typer.echo(f"muster: {message}", err=True)
+        sys.exit(USAGE)
