@@ -1,30 +1,30 @@
 """The pod gate: no pod of a gang Job exists before its PodGroup does, and each one is a member."""
 
 import asyncio
-import logging
-from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from muster.admission.review import Review
+from muster.admission.review import Review, failure
 from muster.api.keys import JobRef, Uid
 from muster.api.pod import PodView
 from muster.core.admit import ALLOWED, Verdict, admit_pod
 from muster.core.decide import Decision, Membership, decide
 from muster.core.observed import Observed
-from muster.core.reasons import Reason
 from muster.kube.errors import KubeError
 from muster.runtime.formation import Formation, Unsettled
+from muster.runtime.memory import Memory
+from muster.runtime.tasks import Task
 
-logger = logging.getLogger(__name__)
-
-PATIENCE = 5
-"""Unexpected errors on one Job before its pods pass plain: it runs without its gang rather than never."""
+REPORTED_SECONDS = 600.0
+REPORTED_JOBS = 1_000
 
 
 @dataclass(slots=True)
 class PodGate:
     formation: Formation
-    _failures: Counter[Uid] = field(default_factory=Counter)
+    fail_open: bool = False
+    """failurePolicy is Ignore: what Muster cannot judge passes without its gang. Otherwise it waits."""
+    _reported: Memory[Uid, bool] = field(default_factory=lambda: Memory(REPORTED_SECONDS, REPORTED_JOBS))
+    """Jobs on which Muster failed, and on which it has posted an event or tried to."""
 
     async def review(self, review: Review, seconds: float) -> Verdict:
         """The verdict on one pod, within the given time."""
@@ -33,17 +33,16 @@ class PodGate:
         ref = pod.job
         if ref is None or self.formation.observer.dialect.group_of(pod):
             return ALLOWED
+        deadline = asyncio.get_running_loop().time() + seconds
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout_at(deadline):
                 decision = await (self.formation.preview(ref) if review.dry_run else self._decide(ref))
         except TimeoutError:
             return _later(f"the gang of Job {ref.key.name!r} could not be formed within {seconds:.1f} s")
         except (KubeError, Unsettled) as error:
             return _later(f"the gang of Job {ref.key.name!r} could not be formed yet: {error}")
-        except Exception:
-            logger.exception("%s: unexpected error in the pod gate", ref.key, extra={"job": ref.key})
-            return await self._fail(ref, seconds)
-        self._failures.pop(ref.uid, None)
+        except Exception as error:  # noqa: BLE001 - a bug that one Job meets concerns that Job alone
+            return await self._fail(ref, error, deadline, review.dry_run)
         return admit_pod(decision)
 
     async def _decide(self, ref: JobRef) -> Decision:
@@ -54,23 +53,39 @@ class PodGate:
             return decision
         return decide(Observed(None), self.formation.rules)
 
-    async def _fail(self, ref: JobRef, seconds: float) -> Verdict:
-        self._failures[ref.uid] += 1
-        if self._failures[ref.uid] < PATIENCE:
-            return _later("an unexpected error, which is logged")
-        if (group := await self._living_group(ref, seconds)) is not None:
-            return Verdict(allowed=True, join=group)  # another replica had no such trouble
-        decision = Decision(Reason.BROKEN, Membership.PLAIN)
-        self.formation.recorder.report(self.formation.observer.cache.jobs.get(ref.key), decision)
-        return admit_pod(decision)
+    async def _fail(self, ref: JobRef, error: Exception, deadline: float, dry_run: bool) -> Verdict:
+        """The pod follows its living siblings, so that a bug splits no gang. Without any, failurePolicy decides."""
+        self._report(ref, error, dry_run)
+        if (group := await self._living_group(ref, deadline)) is not None:
+            return Verdict(allowed=True, join=group)
+        return ALLOWED if self.fail_open else _later(failure(f"Job {ref.key.name!r}", error))
 
-    async def _living_group(self, ref: JobRef, seconds: float) -> str | None:
-        """Also a bug must not split a gang, as far as it lets us look."""
+    def _report(self, ref: JobRef, error: Exception, dry_run: bool) -> None:
+        recorder, job = self.formation.recorder, self.formation.observer.cache.jobs.get(ref.key)
+        known = job if job is not None and job.uid == ref.uid and not dry_run else None
+        recorder.internal_error(Task.POD_GATE, ref.key, known, error)
+        if known is None and not dry_run and not self._reported.recall(ref.uid):
+            self._reported.remember(ref.uid, True)
+            self.formation.errands.begin(self._read_and_report(ref, error), f"report {ref.key}")
+
+    async def _read_and_report(self, ref: JobRef, error: Exception) -> None:
+        """For a Job that the cache does not know: one read, so that a made-up Job costs no more than that."""
         try:
-            async with asyncio.timeout(seconds):
+            if (job := await self.formation.observer.job(ref)) is not None:
+                self.formation.recorder.post_internal_error(job, error)
+        except KubeError:
+            return  # the leader posts the same event as soon as it can
+        except Exception as another:  # noqa: BLE001
+            self.formation.recorder.errors.note(Task.POD_GATE, ref.key, another)
+
+    async def _living_group(self, ref: JobRef, deadline: float) -> str | None:
+        try:
+            async with asyncio.timeout_at(deadline):
                 return (await self.formation.observer.pods(ref)).group or None
-        except Exception:
-            logger.exception("%s: cannot tell the group of its living pods", ref.key, extra={"job": ref.key})
+        except (KubeError, TimeoutError):
+            return None
+        except Exception as error:  # noqa: BLE001 - then nobody can tell
+            self.formation.recorder.errors.note(Task.POD_GATE, ref.key, error)
             return None
 
 

@@ -52,12 +52,7 @@ class Renewal:
 
     async def run(self) -> None:
         while not self.left():
-            try:
-                settled = await self.once()
-            except Exception:
-                # A bug here must not take admission down: it goes on with the certificate that it has.
-                logger.exception("an unexpected error while looking after the certificate, will try again")
-                settled = False
+            settled = await self.once()
             await asyncio.sleep(self.every_seconds if settled else min(SOON_SECONDS, self.every_seconds))
         await asyncio.Event().wait()
 

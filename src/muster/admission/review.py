@@ -8,11 +8,17 @@ import orjson
 
 from muster.api.wire import Raw, Unreadable, as_object, flag, mapping, text
 from muster.core.admit import Verdict
+from muster.runtime.internal_errors import kind_of
 
 API_VERSION = "admission.k8s.io/v1"
 REFUSED_FOR_NOW = 503
 """The Job controller tries again on any error; this code says that trying again makes sense."""
 REFUSED = 403
+
+
+def failure(what: str, error: BaseException) -> str:
+    """Why Muster cannot judge something, if that is its own fault."""
+    return f"failed on {what} with {kind_of(error)}, which is a bug in Muster; its log says where"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,14 @@ from muster.admission.gate import PodGate
 from muster.admission.guard import ParallelismGuard
 from muster.admission.intents import IntentReview
 from muster.admission.podgroups import PodGroupReview
-from muster.admission.review import REFUSED, REFUSED_FOR_NOW, Review, answer
+from muster.admission.review import REFUSED, REFUSED_FOR_NOW, Review, answer, failure
 from muster.api.dialect import Dialect
 from muster.api.wire import Unreadable
 from muster.core.admit import ALLOWED, Verdict
 from muster.runtime.health import STAYING, Health
+from muster.runtime.internal_errors import InternalErrors, name_of
 from muster.runtime.metrics import Metrics
+from muster.runtime.tasks import Task
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +58,10 @@ class AdmissionServer:
     desk: Desk | None = None
     """None until the first API was found. It stays when an API goes: then it says what is wrong."""
     metrics: Metrics = field(default_factory=Metrics)
+    errors: InternalErrors = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.errors = InternalErrors(self.metrics)
 
     def application(self) -> web.Application:
         app = web.Application(client_max_size=MAX_BODY_BYTES)
@@ -82,28 +88,35 @@ class AdmissionServer:
             verdict = await desk.gate.review(review, seconds)
             return verdict, desk.dialect.join(verdict.join, review.new) if verdict.join else None
 
-        return await self._respond(request, "CREATE", judge, REFUSED_FOR_NOW)
+        return await self._respond(request, Task.POD_GATE, "CREATE", judge, REFUSED_FOR_NOW)
 
     async def _guard(self, request: web.Request) -> web.Response:
         async def judge(desk: Desk, review: Review, seconds: float) -> Judgement:
             return await desk.guard.review(review, seconds), None
 
-        return await self._respond(request, "UPDATE", judge, REFUSED)
+        return await self._respond(request, Task.PARALLELISM_GUARD, "UPDATE", judge)
 
     async def _pod_groups(self, request: web.Request) -> web.Response:
         async def judge(desk: Desk, review: Review, seconds: float) -> Judgement:
             return await desk.pod_groups.review(review, seconds) if desk.pod_groups else (ALLOWED, None)
 
-        return await self._respond(request, "CREATE", judge, REFUSED)
+        return await self._respond(request, Task.POD_GROUPS_WEBHOOK, "CREATE", judge)
 
     async def _intents(self, request: web.Request) -> web.Response:
         async def judge(desk: Desk, review: Review, _seconds: float) -> Judgement:
             return desk.intents.review(review) if desk.intents else ALLOWED, None
 
-        return await self._respond(request, "CREATE UPDATE", judge, REFUSED, without_a_desk=ALLOWED)
+        return await self._respond(request, Task.INTENTS, "CREATE UPDATE", judge)
 
     async def _metrics(self, _: web.Request) -> web.Response:
-        return web.Response(body=self.metrics.page(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+        try:
+            page = self.metrics.page()
+        except Exception as error:  # noqa: BLE001
+            self.errors.note(Task.METRICS, "the page /metrics", error)
+            return web.Response(
+                status=500, text="Muster failed to write this page, which is a bug; its log says where\n"
+            )
+        return web.Response(body=page, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def _alive(self, _: web.Request) -> web.Response:
         """A loop that is stuck does not answer at all. What heals by itself is no reason to end the process."""
@@ -116,10 +129,10 @@ class AdmissionServer:
     async def _respond(
         self,
         request: web.Request,
+        webhook: Task,
         operations: str,
         judge: "Judge",
-        refusal_code: int,
-        without_a_desk: Verdict | None = None,
+        refusal_code: int = REFUSED,
     ) -> web.Response:
         try:
             review = Review.parse(orjson.loads(await request.read()))
@@ -129,17 +142,29 @@ class AdmissionServer:
         verdict, patch = ALLOWED, None
         try:
             if self.desk is None:
-                verdict = without_a_desk or Verdict(allowed=False, message=f"muster: {self.health.sentence}")
+                verdict = self._without(webhook, self.health.sentence)
             elif review.operation in operations.split():
                 verdict, patch = await judge(self.desk, review, time_to_answer(request.query.get("timeout", "")))
+            body = answer(review, verdict, patch, refusal_code)
         except Unreadable as error:
             logger.warning("an object that cannot be read passes untouched: %s", error)
+            body = answer(review, verdict)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the API server gets an answer that says so
+            self.errors.note(webhook, f"{review.operation} {review.namespace}/{name_of(review.new)}", error)
+            verdict = self._without(webhook, failure("this object", error))
+            body = answer(review, verdict, code=refusal_code)
         outcome = "joined" if verdict.join else "allowed" if verdict.allowed else "refused"
-        self.metrics.admission.labels(request.path.strip("/"), outcome).observe(time.perf_counter() - began)
-        response = web.Response(body=answer(review, verdict, patch, refusal_code), content_type="application/json")
+        self.metrics.admission.labels(webhook.value, outcome).observe(time.perf_counter() - began)
+        response = web.Response(body=body, content_type="application/json")
         if not self.health.is_well(STAYING):
             response.force_close()  # the next one has to go to somebody else
         return response
+
+    def _without(self, webhook: Task, why: str) -> Verdict:
+        """What is answered where nobody can judge. Advice is left out; everything else waits, as far as it may."""
+        fail_open = webhook is Task.POD_GATE and self.desk is not None and self.desk.gate.fail_open
+        advisory = webhook is Task.INTENTS
+        return ALLOWED if advisory or fail_open else Verdict(allowed=False, message=f"muster: {why}")
 
 
 Judgement = tuple[Verdict, list[dict[str, Any]] | None]

@@ -1,6 +1,5 @@
 """The lives of Muster on one cluster: one per scheduling API, since an API can come, go or change while it runs."""
 
-import asyncio
 import logging
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,6 +36,8 @@ from muster.runtime.metrics import Metrics
 from muster.runtime.observer import Observer
 from muster.runtime.queue import WorkQueue
 from muster.runtime.reconciler import Reconciler
+from muster.runtime.supervisor import Supervisor, Work
+from muster.runtime.tasks import Task
 from muster.runtime.teller import Teller, listed, remembered
 
 logger = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ class Cluster:
     """None where somebody else registers the webhooks."""
     recorder: Recorder
     errands: Errands
+    supervisor: Supervisor
     lead: Lead = field(default_factory=Alone)
 
 
@@ -104,13 +106,18 @@ def build(cluster: Cluster, dialect: Dialect) -> Parts:
         being_left=cluster.lead.being_left,
         errands=cluster.errands,
     )
-    keeper = None if dialect.native else Keeper(observer, WorkQueue(metrics.retries.labels("podgroups").inc))
+    errors, pod_groups = cluster.recorder.errors, WorkQueue[Place](metrics.retries.labels("podgroups").inc)
+    keeper = None if dialect.native else Keeper(observer, pod_groups, errors)
     completing = None if dialect.native else PodGroupReview(Completion(observer), dialect)
     only_own = settings.webhooks.pod_gate.is_selective
     look = remembered(keeper.members) if keeper else listed(observer)
     telling = WorkQueue[JobKey](metrics.retries.labels("telling").inc)
     teller = Teller(cache, rules, cluster.recorder, look, telling, only_own)
-    desk = Desk(dialect, PodGate(formation), ParallelismGuard(observer, rules), completing, IntentReview(cache, rules))
+    gate = PodGate(formation, fail_open=settings.webhooks.pod_gate.failure_policy == "Ignore")
+    guard = ParallelismGuard(observer, rules, cluster.recorder)
+    desk = Desk(dialect, gate, guard, completing, IntentReview(cache, rules))
+    on_pod_group = partial(_tell_of, keeper, teller)
+    resync = Resync(observer, queue, rules, settings.resync_seconds, on_pod_group, metrics, cluster.recorder)
     _measure(metrics, cache, {"jobs": queue, "telling": telling}, keeper)
     return Parts(
         desk=desk,
@@ -118,7 +125,7 @@ def build(cluster: Cluster, dialect: Dialect) -> Parts:
         queue=queue,
         observer=observer,
         reconciler=Reconciler(cache, queue, formation, rules, only_own),
-        resync=Resync(observer, queue, rules, settings.resync_seconds, partial(_tell_of, keeper, teller), metrics),
+        resync=resync,
         keeper=keeper,
         teller=teller,
     )
@@ -146,47 +153,50 @@ def policy_of(settings: Settings, dialect: Dialect) -> Policy:
 def _measure(metrics: Metrics, cache: Cache, queues: dict[str, WorkQueue[JobKey]], keeper: Keeper | None) -> None:
     """What is asked for when somebody looks, of the life that is lived then."""
     for state in GangState:
-        metrics.gangs.labels(state.value).set_function(partial(cache.gangs.__getitem__, state))
+        metrics.measure(metrics.gangs.labels(state.value), partial(cache.gangs.__getitem__, state))
     for name, queue in queues.items():
-        metrics.queue_depth.labels(name).set_function(partial(len, queue))
-    metrics.queue_depth.labels("podgroups").set_function(lambda: len(keeper.queue) if keeper else 0)
+        metrics.measure(metrics.queue_depth.labels(name), partial(len, queue))
+    metrics.measure(metrics.queue_depth.labels("podgroups"), lambda: len(keeper.queue) if keeper else 0)
 
 
 async def _work(cluster: Cluster, parts: Parts) -> None:
     """Two kinds of work: every replica watches, and answers admission from what it sees; only the leader is eager."""
     from muster.watching.handlers import Inbox
-    from muster.watching.supervisor import Supervisor
+    from muster.watching.thread import WatchThread
 
     settings, health, observer = cluster.settings, cluster.health, parts.observer
     told = parts.resync.on_pod_group, parts.teller.queue.add
     inbox = Inbox(parts.cache, parts.queue, parts.reconciler.formation, *told)
-    supervisor = Supervisor(inbox, observer.dialect, cluster.credentials, parts.resync, health)
+    watching = WatchThread(inbox, observer.dialect, cluster.credentials, parts.resync, health)
     _rest(parts)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(keep_probing(observer, settings.api_group, health, settings.probe_seconds))
-        group.create_task(parts.resync.run(health))
-        group.create_task(supervisor.run())
-        group.create_task(cluster.lead.while_leading(lambda: _be_eager(parts, settings.workers)))
-        if cluster.registration is not None:
-            group.create_task(cluster.registration.keep(observer.dialect, health))
-        if parts.keeper is not None:
-            pods = Reflector(cluster.client, cluster.client, PODS, MEMBERS, parts.keeper.members)
-            group.create_task(pods.run())
+    works: dict[Task, Work] = {
+        Task.API_PROBE: partial(keep_probing, observer, settings.api_group, health, settings.probe_seconds),
+        Task.RESYNC: partial(parts.resync.run, health),
+        Task.WATCH: watching.run,
+        Task.LEADER_WORK: partial(cluster.lead.while_leading, partial(_be_eager, cluster, parts)),
+    }
+    if cluster.registration is not None:
+        works[Task.WEBHOOKS] = partial(cluster.registration.keep, observer.dialect, health)
+    if parts.keeper is not None:
+        works[Task.POD_REFLECTOR] = Reflector(cluster.client, cluster.client, PODS, MEMBERS, parts.keeper.members).run
+    await cluster.supervisor.run_all(works)
 
 
-async def _be_eager(parts: Parts, workers: int) -> None:
+async def _be_eager(cluster: Cluster, parts: Parts) -> None:
     """What others may have left undone is found by a list of everything; from then on the streams tell."""
     parts.queue.open()
     parts.teller.queue.open()
     if parts.keeper is not None:
         parts.keeper.queue.open()
     parts.resync.soon()
+    works: dict[Task, Work] = {
+        Task.JOBS: parts.reconciler.workers(cluster.settings.workers).run,
+        Task.GANG_STATUS: parts.teller.workers().run,
+    }
+    if parts.keeper is not None:
+        works[Task.POD_GROUPS] = parts.keeper.workers().run
     try:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(parts.reconciler.run(workers))
-            group.create_task(parts.teller.run())
-            if parts.keeper is not None:
-                group.create_task(parts.keeper.run())
+        await cluster.supervisor.run_all(works)
     finally:
         _rest(parts)
 

@@ -5,9 +5,10 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import uvloop
@@ -27,8 +28,11 @@ from muster.kube.http import HttpClient
 from muster.runtime.errands import Errands
 from muster.runtime.events import Recorder
 from muster.runtime.health import API, STAYING, Health
+from muster.runtime.internal_errors import InternalErrors
 from muster.runtime.leadership import Alone, Lead, Leadership
 from muster.runtime.metrics import Metrics
+from muster.runtime.supervisor import Supervisor, Work
+from muster.runtime.tasks import Task
 
 logger = logging.getLogger("muster")
 
@@ -117,21 +121,35 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
         role.begin(client, listening, health, metrics)
         recorder = Recorder(client, identity(), metrics)
         lead = _lead(role, client, settings, metrics)
-        cluster = Cluster(client, credentials, settings, health, server, role.registration, recorder, errands, lead)
-        tasks = [asyncio.create_task(each) for each in (live(cluster), recorder.run(), role.run(), lead.run())]
-        stopping = asyncio.create_task(stop.wait())
-        await asyncio.wait({*tasks, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        supervisor = Supervisor(health, recorder.errors)
+        cluster = Cluster(
+            client, credentials, settings, health, server, role.registration, recorder, errands, supervisor, lead
+        )
+        works: dict[Task, Work] = {
+            Task.GENERATION: partial(live, cluster),
+            Task.EVENTS: recorder.run,
+            Task.CERTIFICATES: role.run,
+            Task.LEADER_ELECTION: lead.run,
+        }
+        tasks = [asyncio.create_task(supervisor.run(task, work), name=task.value) for task, work in works.items()]
+        await stop.wait()
         # Another can lead at once, while this one still answers.
-        releasing = asyncio.create_task(lead.release())
-        if stop.is_set():
-            await _drain(health, settings.serving.drain_seconds)
+        releasing = asyncio.create_task(_last("release the Lease", lead.release(), recorder.errors))
+        await _drain(health, settings.serving.drain_seconds)
         await releasing
-        await role.end()
+        await _last("leave the webhooks in order", role.end(), recorder.errors)
         await recorder.drain(LAST_EVENTS_SECONDS)
         for task in tasks:
             task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _last(what: str, step: Awaitable[None], errors: InternalErrors) -> None:
+    """One step of the shutdown. If it fails, the next ones are made all the same."""
+    try:
+        await step
+    except Exception as error:  # noqa: BLE001
+        errors.note(Task.SHUTDOWN, what, error)
 
 
 def _lead(role: Role, client: KubeClient, settings: Settings, metrics: Metrics) -> Lead:

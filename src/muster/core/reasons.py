@@ -39,6 +39,10 @@ class EventReason(StrEnum):
         "GangNotResized",
         "a pod waits for a gang that cannot be whole any more, and Muster may not replace its PodGroup",
     )
+    INTERNAL_ERROR = (
+        "InternalError",
+        "a bug in Muster: it failed on this Job, which concerns no other Job, and tries again",
+    )
 
 
 _ASIDE = EventReason.STANDING_ASIDE
@@ -100,4 +104,3 @@ class Reason(StrEnum):
     )
     REJECTED = "Rejected", "the API server rejects the gang's objects", _ASIDE
     BEING_LEFT = "BeingLeft", "Muster is being removed (`muster leave`) and begins no new gang", _ASIDE
-    BROKEN = "Broken", "Muster failed on this Job again and again, which is a bug in Muster", _ASIDE

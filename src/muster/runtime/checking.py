@@ -18,10 +18,14 @@ from muster.kube.errors import KubeError
 from muster.kube.probing import find_missing_right, find_problem
 from muster.kube.profiles import Missing, find_dialect
 from muster.kube.resources import JOBS, Resource, pod_groups, workloads
+from muster.runtime.events import Recorder
 from muster.runtime.health import API, WATCHING, Health
+from muster.runtime.internal_errors import InternalErrors, name_of, uid_of
 from muster.runtime.metrics import Metrics
 from muster.runtime.observer import Observer
 from muster.runtime.queue import WorkQueue
+from muster.runtime.supervisor import EndOfGeneration
+from muster.runtime.tasks import Task
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +34,7 @@ SOON_SECONDS = 1.0
 """How soon to look again while something is wrong."""
 
 
-class ProfileChanged(Exception):
+class ProfileChanged(EndOfGeneration):
     """The API server has another scheduling API than a moment ago, or none."""
 
 
@@ -86,7 +90,13 @@ class Resync:
     on_pod_group: Callable[[tuple[str, str]], None] | None = None
     """Told of every PodGroup."""
     metrics: Metrics = field(default_factory=Metrics)
+    recorder: Recorder | None = None
+    """Posts an event on a Job that the resync fails on."""
+    errors: InternalErrors = field(init=False)
     _now: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.errors = self.recorder.errors if self.recorder else InternalErrors(self.metrics)
 
     def soon(self) -> None:
         self._now.set()
@@ -105,6 +115,9 @@ class Resync:
                 await asyncio.sleep(SOON_SECONDS)
                 self.soon()
                 continue
+            except Exception:
+                self.soon()  # the supervisor starts this task again, and the list is still due
+                raise
             self.metrics.resyncs.labels("done").inc()
             self.metrics.resync_drift.inc(drift)
             if drift:
@@ -134,9 +147,9 @@ class Resync:
             return group.metadata.uid
 
         client = self.observer.client
-        jobs, jobs_at = await _list_all(client, JOBS, keep_job)
-        made, made_at = await _list_all(client, workloads(dialect), keep_workload)
-        groups, groups_at = await _list_all(client, pod_groups(dialect), keep_pod_group)
+        jobs, jobs_at = await self._list_all(client, JOBS, keep_job)
+        made, made_at = await self._list_all(client, workloads(dialect), keep_workload)
+        groups, groups_at = await self._list_all(client, pod_groups(dialect), keep_pod_group)
         concerned |= cache.forget_except(jobs, made, groups, (jobs_at, made_at, groups_at))
         for key in concerned | await self._unsettled():
             self.queue.add(key)
@@ -149,29 +162,45 @@ class Resync:
             try:
                 seen = self.observer.cache.observe(key)
                 unsettled = not decide(seen, self.rules).settled or misfit(seen, self.rules) is not None
-            except Exception:  # noqa: BLE001 - a worker meets the same error, and reports it for this Job alone
+            except Exception as error:  # noqa: BLE001 - a bug that one Job meets concerns that Job alone
                 unsettled = True
+                self._bug(key, error)
             if unsettled:
                 keys.add(key)
             if number % SLICE == 0:
                 await asyncio.sleep(0)  # ten thousand Jobs must not hold up admission
         return keys
 
+    def _bug(self, key: JobKey, error: Exception) -> None:
+        if self.recorder is None:
+            self.errors.note(Task.RESYNC, key, error)
+        else:
+            self.recorder.internal_error(Task.RESYNC, key, self.observer.cache.jobs.get(key), error)
 
-async def _list_all(client: KubeClient, resource: Resource, keep: Callable[[Object], Uid]) -> tuple[set[Uid], str]:
-    """The UIDs of all objects, each handed to `keep`, and the revision that the list shows."""
-    uids: set[Uid] = set()
-    query, listed_at = {"limit": PAGE_SIZE}, ""
-    while True:
-        page = await client.list(resource, params=query)
-        metadata = page.get("metadata") or {}
-        listed_at = listed_at or str(metadata.get("resourceVersion") or "")
-        for raw in page.get("items") or ():
-            try:
-                uids.add(keep(raw))
-            except Unreadable as error:
-                logger.warning("passed over an object that cannot be read: %s", error)
-        if not metadata.get("continue"):
-            return uids, listed_at
-        query["continue"] = metadata["continue"]
-        await asyncio.sleep(0)  # let admission in between two pages
+    async def _list_all(
+        self, client: KubeClient, resource: Resource, keep: Callable[[Object], Uid]
+    ) -> tuple[set[Uid], str]:
+        """The UIDs of all objects, each handed to `keep`, and the revision that the list shows."""
+        uids: set[Uid] = set()
+        query, listed_at = {"limit": PAGE_SIZE}, ""
+        while True:
+            page = await client.list(resource, params=query)
+            metadata = page.get("metadata") or {}
+            listed_at = listed_at or str(metadata.get("resourceVersion") or "")
+            for raw in page.get("items") or ():
+                if (uid := self._keep(raw, keep, resource)) is not None:
+                    uids.add(uid)
+            if not metadata.get("continue"):
+                return uids, listed_at
+            query["continue"] = metadata["continue"]
+            await asyncio.sleep(0)  # let admission in between two pages
+
+    def _keep(self, raw: Object, keep: Callable[[Object], Uid], resource: Resource) -> Uid | None:
+        try:
+            return keep(raw)
+        except Unreadable as error:
+            logger.warning("passed over an object that cannot be read: %s", error)
+            return None
+        except Exception as error:  # noqa: BLE001 - a bug that one object meets must not hide all the others
+            self.errors.note(Task.RESYNC, f"{resource.plural} {name_of(raw)}", error)
+            return uid_of(raw)  # it exists: what is known of it stays

@@ -20,7 +20,9 @@ from muster.core.reasons import EventReason
 from muster.kube.client import KubeClient
 from muster.kube.errors import AlreadyExists, KubeError, RetryLater, Terminating, plain_text
 from muster.kube.resources import EVENTS
+from muster.runtime.internal_errors import InternalErrors, kind_of
 from muster.runtime.metrics import Metrics
+from muster.runtime.tasks import Task
 
 logger = logging.getLogger(__name__)
 
@@ -74,13 +76,25 @@ class Event:
         }
 
 
+def internal_error_sentence(kind: str) -> str:
+    return (
+        f"Muster failed on this Job with {kind}, which is a bug in Muster. It tries again, and the Job's pods may "
+        "wait. Please report it with what Muster's log says about this Job. To start the Job without a gang, ask an "
+        "administrator to exclude its namespace (excludedNamespaces)"
+    )
+
+
 @dataclass(slots=True)
 class Recorder:
     client: KubeClient
     instance: str
     metrics: Metrics = field(default_factory=Metrics)
+    errors: InternalErrors = field(init=False)
     _queue: asyncio.Queue[Event] = field(default_factory=lambda: asyncio.Queue(QUEUED))
     _posted: OrderedDict[str, None] = field(default_factory=OrderedDict)
+
+    def __post_init__(self) -> None:
+        self.errors = InternalErrors(self.metrics)
 
     def tell(self, job: JobView, reason: EventReason, message: str, identity: str = "") -> None:
         self._enqueue(Event(job, "Normal", reason, message, identity))
@@ -97,6 +111,19 @@ class Recorder:
         outcome = "; the pods are scheduled one by one" if decision.membership is Membership.PLAIN else ""
         if self.warn(job, event, f"{decision.reason}: {decision.reason.sentence}{about}{outcome}"):
             self.metrics.told.labels(decision.reason.value).inc()
+
+    def internal_error(self, task: Task, about: object, job: JobView | None, error: BaseException) -> None:
+        """A bug of Muster's that one item met; if that is a Job, one event on it. Never raises."""
+        self.errors.note(task, about, error)
+        if job is not None:
+            self.post_internal_error(job, error)
+
+    def post_internal_error(self, job: JobView, error: BaseException) -> None:
+        try:
+            kind = kind_of(error)
+            self.warn(job, EventReason.INTERNAL_ERROR, internal_error_sentence(kind), kind)
+        except Exception as another:  # noqa: BLE001 - a bug in reporting must not hide the first one
+            self.errors.note(Task.EVENTS, job.key, another)
 
     def _enqueue(self, event: Event) -> bool:
         """False if it was told before."""
@@ -134,6 +161,8 @@ class Recorder:
             except KubeError as error:
                 key = event.job.key
                 logger.warning("%s: the event %s was not posted: %s", key, event.reason, error, extra={"job": key})
+            except Exception as error:  # noqa: BLE001 - a bug that one event meets must not end the posting of all others
+                self.errors.note(Task.EVENTS, event.job.key, error)
             finally:
                 self._queue.task_done()
 

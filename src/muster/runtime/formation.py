@@ -20,6 +20,7 @@ from muster.runtime.health import API, Health
 from muster.runtime.memory import Memory
 from muster.runtime.observer import Observer
 from muster.runtime.stopwatch import POD_GROUP, WORKLOAD, Stopwatch
+from muster.runtime.worker import TryAgain
 
 MAX_STEPS = 24
 """Two writes suffice; more are needed only when names are taken. A bound, so that no Job can keep us for ever."""
@@ -31,7 +32,7 @@ def never() -> bool:
     return False
 
 
-class Unsettled(Exception):
+class Unsettled(TryAgain):
     """The Job kept changing, or its names are all taken: try again later."""
 
 

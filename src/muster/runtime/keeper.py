@@ -1,20 +1,21 @@
 """Keeps PodGroups of the CRD profiles as the built-in controllers keep theirs: their protection and their condition."""
 
-import asyncio
-import logging
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from muster.api.podgroup import PROTECTION, SCHEDULED, PodGroup
 from muster.core.podgroups import MarkScheduled, Release, keep
 from muster.kube.client import Object
-from muster.kube.errors import Conflict, KubeError, NotFound, RetryLater
+from muster.kube.errors import Conflict, NotFound
 from muster.kube.resources import pod_groups
+from muster.runtime.internal_errors import InternalErrors
 from muster.runtime.members import Members, Place
+from muster.runtime.metrics import Metrics
 from muster.runtime.observer import Observer
 from muster.runtime.queue import WorkQueue
-
-logger = logging.getLogger(__name__)
+from muster.runtime.tasks import Task
+from muster.runtime.worker import Workers
 
 WORKERS = 4
 LISTING_SECONDS = 1.0
@@ -25,15 +26,18 @@ LISTING_SECONDS = 1.0
 class Keeper:
     observer: Observer
     queue: WorkQueue[Place]
+    errors: InternalErrors = field(default_factory=lambda: InternalErrors(Metrics()))
     members: Members = field(init=False)
 
     def __post_init__(self) -> None:
-        self.members = Members(self.queue.add)
+        self.members = Members(self.queue.add, self.errors)
 
-    async def run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            for number in range(WORKERS):
-                group.create_task(self._work(), name=f"keeper {number}")
+    def workers(self) -> Workers[Place]:
+        return Workers(Task.POD_GROUPS, self.queue, self.handle, self.errors, what="PodGroup", count=WORKERS)
+
+    async def handle(self, place: Place) -> None:
+        with suppress(NotFound, Conflict):  # it changed: the change is on its way here
+            await self.keep(place)
 
     async def keep(self, place: Place) -> None:
         """One PodGroup, one write at most."""
@@ -87,21 +91,3 @@ class Keeper:
             {**body, "metadata": metadata},
             part,
         )
-
-    async def _work(self) -> None:
-        while True:
-            place = await self.queue.get()
-            try:
-                await self.keep(place)
-            except (NotFound, Conflict):
-                self.queue.forget(place)  # it changed: the change is on its way here
-            except KubeError as error:
-                logger.warning("PodGroup %s/%s: will try again: %s", *place, error)
-                self.queue.retry(place, error.after_seconds if isinstance(error, RetryLater) else 0.0)
-            except Exception:
-                logger.exception("PodGroup %s/%s: unexpected error, will try again", *place)
-                self.queue.retry(place)
-            else:
-                self.queue.forget(place)
-            finally:
-                self.queue.done(place)

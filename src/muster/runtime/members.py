@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from muster.api.pod import PodView
 from muster.api.wire import Unreadable
 from muster.kube.client import Object
+from muster.runtime.internal_errors import InternalErrors, name_of
+from muster.runtime.metrics import Metrics
+from muster.runtime.tasks import Task
 
 logger = logging.getLogger(__name__)
 
@@ -19,6 +22,7 @@ Place = tuple[str, str]
 class Members:
     on_change: Callable[[Place], None]
     """Told the PodGroup whose members changed."""
+    errors: InternalErrors = field(default_factory=lambda: InternalErrors(Metrics()))
     complete: bool = False
     """Everything was listed and the stream is up: who is not here does not exist."""
     _pods: dict[Place, PodView] = field(default_factory=dict)
@@ -37,10 +41,13 @@ class Members:
 
     def changed(self, item: Object) -> None:
         try:
-            pod = PodView.parse(item)
+            self._put(PodView.parse(item))
         except Unreadable as error:
             logger.warning("passed over a pod that cannot be read: %s", error)
-            return
+        except Exception as error:  # noqa: BLE001 - a bug that one pod meets must not hide all the others
+            self.errors.note(Task.POD_REFLECTOR, name_of(item), error)
+
+    def _put(self, pod: PodView) -> None:
         place = (pod.namespace, pod.name)
         if self._pods.get(place) == pod:
             return

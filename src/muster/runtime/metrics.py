@@ -1,8 +1,12 @@
 """What Prometheus can ask. Labels are bounded: reasons, kinds, verbs and verdicts, never names or namespaces."""
 
+import math
+from collections.abc import Callable
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from muster.runtime.tasks import Task
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 LONG_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
@@ -43,6 +47,15 @@ class Metrics:
         self.resync_drift = counter(
             "muster_resync_drift_jobs", "Jobs that a list of everything showed other than the streams had"
         )
+        self.internal_errors = counter(
+            "muster_internal_errors", "Unexpected errors, that is bugs in Muster, by the task that met them", ["task"]
+        )
+        self.task_restarts = counter(
+            "muster_task_restarts", "Long-lived tasks that died and were started again", ["task"]
+        )
+        for task in Task:  # from the start on: an increase of what was not there before is not seen
+            self.internal_errors.labels(task.value)
+            self.task_restarts.labels(task.value)
         self.leader = gauge("muster_leader", "1 on the replica that does the eager work")
         self.leader_changes = counter("muster_leader_transitions", "How often this replica began or ceased to lead")
 
@@ -65,6 +78,18 @@ class Metrics:
             "When the certificate that admission is served with ends; 0 where nobody looks after it",
             registry=self._registry,
         )
+
+    def measure(self, gauge: Gauge, look: Callable[[], float]) -> None:
+        """Have the gauge look when somebody asks. A bug in that must not take the whole page down."""
+
+        def value() -> float:
+            try:
+                return look()
+            except Exception:  # noqa: BLE001
+                self.internal_errors.labels(Task.METRICS.value).inc()
+                return math.nan
+
+        gauge.set_function(value)
 
     def count_call(self, verb: str, resource: str, code: str) -> None:
         self.api_calls.labels(verb, resource, code).inc()

@@ -51,7 +51,7 @@ class Observer:
 
     async def exists(self, ref: JobRef) -> bool:
         """Costs a request only where the cache does not know that very Job."""
-        return self.known(ref).job is not None or await self._job(ref) is not None
+        return self.known(ref).job is not None or await self.job(ref) is not None
 
     async def confirmed(self, seen: Observed, ref: JobRef, group: str) -> Observed:
         """With the pods listed after the PodGroup was first seen and, if it is Muster's own, that read now.
@@ -63,7 +63,7 @@ class Observer:
         if anchor is None or anchor.metadata.name != group:
             return await self._with_followed_group(replace(seen, pods=await self.pods(ref)), ref)
         pods, found = await asyncio.gather(self.pods(ref), self.pod_group(ref.key.namespace, group))
-        job = await self._job(ref)
+        job = await self.job(ref)
         others = tuple(other for other in seen.pod_groups if other.metadata.name != group)
         groups = (*others, found) if found is not None else others
         return await self._with_followed_group(replace(seen, job=job, pods=pods, pod_groups=groups), ref)
@@ -98,7 +98,7 @@ class Observer:
         Our own objects come from a trusted cache: if it lags, creating them answers AlreadyExists. Who will not create
         (a dry run, the guard, or anybody who finds a stranger's) has to read them too.
         """
-        job, pods, strangers = await asyncio.gather(self._job(ref), self.pods(ref), self._strange_workloads(ref))
+        job, pods, strangers = await asyncio.gather(self.job(ref), self.pods(ref), self._strange_workloads(ref))
         if job is None:
             return Observed(None)
         by_name = thorough or not self.cache.trusted
@@ -169,7 +169,7 @@ class Observer:
             return Pods(exist=True, live=False)
         return Pods(exist=True, live=True, group=self.dialect.group_of(first), name=first.name)
 
-    async def _job(self, ref: JobRef) -> JobView | None:
+    async def job(self, ref: JobRef) -> JobView | None:
         try:
             job = JobView.parse(await self.client.get(JOBS, ref.key.namespace, ref.key.name))
         except NotFound:

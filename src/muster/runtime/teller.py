@@ -5,7 +5,6 @@ to the same conclusion meets AlreadyExists. Only gangs that wait are remembered 
 """
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,7 +18,6 @@ from muster.core.ownership import has_ours
 from muster.core.reasons import EventReason
 from muster.core.telling import Crew, Gang, Telling, crew_of, gang_of, tell, tell_scheduled
 from muster.kube.client import every_item
-from muster.kube.errors import KubeError
 from muster.kube.resources import PODS
 from muster.runtime.cache import Cache, Place
 from muster.runtime.events import Recorder
@@ -27,8 +25,8 @@ from muster.runtime.members import Members
 from muster.runtime.memory import Memory
 from muster.runtime.observer import LIVE, Observer
 from muster.runtime.queue import WorkQueue
-
-logger = logging.getLogger(__name__)
+from muster.runtime.tasks import Task
+from muster.runtime.worker import Workers
 
 WORKERS = 2
 """Few: each look at members is a request, and nobody is in a hurry."""
@@ -81,10 +79,9 @@ class Teller:
         self.queue.close()
         self._waits.clear()
 
-    async def run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            for number in range(WORKERS):
-                group.create_task(self._work(), name=f"teller {number}")
+    def workers(self) -> Workers[JobKey]:
+        errors = self.recorder.errors
+        return Workers(Task.GANG_STATUS, self.queue, self.consider, errors, count=WORKERS, on_bug=self._bug)
 
     async def consider(self, key: JobKey) -> None:
         """One Job, one event at most, and one request only if it waits for a while already."""
@@ -165,21 +162,8 @@ class Teller:
         else:
             self.recorder.warn(gang.job, telling.reason, telling.message, telling.identity)
 
-    async def _work(self) -> None:
-        while True:
-            key = await self.queue.get()
-            try:
-                await self.consider(key)
-            except KubeError as error:
-                logger.warning("%s: what it waits for is found out later: %s", key, error, extra={"job": key})
-                self.queue.retry(key)
-            except Exception:
-                logger.exception("%s: unexpected error, will try again", key, extra={"job": key})
-                self.queue.retry(key)
-            else:
-                self.queue.forget(key)
-            finally:
-                self.queue.done(key)
+    def _bug(self, key: JobKey, error: BaseException) -> None:
+        self.recorder.internal_error(Task.GANG_STATUS, key, self.cache.jobs.get(key), error)
 
 
 def listed(observer: Observer) -> Look:

@@ -21,10 +21,14 @@ from muster.api.workload import Workload
 from muster.kube.credentials import Credentials
 from muster.runtime.cache import Cache
 from muster.runtime.formation import Formation
+from muster.runtime.internal_errors import name_of
 from muster.runtime.queue import WorkQueue
 from muster.runtime.stopwatch import SCHEDULED
+from muster.runtime.tasks import Task
 
 logger = logging.getLogger(__name__)
+
+Parsed = JobView | Workload | PodGroup
 
 
 @dataclass(slots=True)
@@ -61,6 +65,17 @@ class Inbox:
         if self.on_pod_group is not None:
             self.on_pod_group((group.metadata.namespace, group.metadata.name))
 
+    def deliver(self, receive: Callable[[Any, bool], None], parsed: Parsed, deleted: bool) -> None:
+        """A bug that one object meets concerns that object alone."""
+        try:
+            receive(parsed, deleted)
+        except Exception as error:  # noqa: BLE001
+            recorder = self.formation.recorder
+            if isinstance(parsed, JobView):
+                recorder.internal_error(Task.WATCH, parsed.key, parsed, error)
+            else:
+                recorder.errors.note(Task.WATCH, f"{parsed.metadata.namespace}/{parsed.metadata.name}", error)
+
     def _changed(self, *jobs: JobView) -> None:
         for job in jobs:
             self.formation.forget(job.uid)
@@ -70,16 +85,18 @@ class Inbox:
 def build_registry(
     inbox: Inbox, main_loop: asyncio.AbstractEventLoop, dialect: Dialect, credentials: Credentials
 ) -> kopf.OperatorRegistry:
-    registry = kopf.OperatorRegistry()
+    registry, errors = kopf.OperatorRegistry(), inbox.formation.recorder.errors
 
     def listen(group: str, plural: str, parse: Callable[[object], Any], receive: Callable[[Any, bool], None]) -> None:
         version = "v1" if group == "batch" else dialect.version
 
         async def on_event(type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002 - kopf's name for it
             try:
-                main_loop.call_soon_threadsafe(receive, parse(dict(body)), type == "DELETED")
+                main_loop.call_soon_threadsafe(inbox.deliver, receive, parse(dict(body)), type == "DELETED")
             except Unreadable as error:
                 logger.warning("passed over a %s event that cannot be read: %s", plural, error)
+            except Exception as error:  # noqa: BLE001 - a bug that one object meets must not stop the stream
+                errors.note(Task.WATCH, f"{plural} {name_of(body)}", error)
 
         # With its version: kopf would otherwise look only at the group's preferred one, which is PriorityClass's.
         kopf.on.event(group, version, plural, registry=registry, id=plural)(on_event)

@@ -32,7 +32,7 @@ def parts() -> Parts:
 @pytest.fixture
 def server(parts: Parts) -> AdmissionServer:
     rules = Rules(NATIVE)
-    guard = ParallelismGuard(parts.observer, rules)
+    guard = ParallelismGuard(parts.observer, rules, parts.formation.recorder)
     desk = Desk(NATIVE, PodGate(parts.formation), guard, None, IntentReview(parts.cache, rules))
     return AdmissionServer(parts.health, desk)
 

@@ -51,7 +51,7 @@ def client() -> Server:
 
 def desk(client: Server, dialect: Dialect) -> Desk:
     parts = build(client, dialect)
-    guard = ParallelismGuard(parts.observer, parts.reconciler.rules)
+    guard = ParallelismGuard(parts.observer, parts.reconciler.rules, parts.formation.recorder)
     completing = None if dialect.native else PodGroupReview(Completion(parts.observer), dialect)
     return Desk(dialect, PodGate(parts.formation), guard, completing)
 

@@ -30,7 +30,7 @@ async def parts() -> Parts:
 
 @pytest.fixture
 async def http(parts: Parts) -> AsyncIterator[Http]:
-    guard = ParallelismGuard(parts.observer, Rules(NATIVE))
+    guard = ParallelismGuard(parts.observer, Rules(NATIVE), parts.formation.recorder)
     server = AdmissionServer(parts.health, Desk(NATIVE, PodGate(parts.formation), guard, pod_groups=None))
     async with TestClient(TestServer(server.application())) as made:
         yield made

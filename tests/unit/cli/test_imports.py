@@ -14,7 +14,7 @@ ONLY_FOR_WATCHING = {"kopf", "kubernetes", "requests", "muster.watching"}
 
 COMMAND = "from muster.cli.main import main; sys.argv[0] = 'muster'; main()"
 ADMISSION = "import muster.cli.run"
-ALL_OF_RUN = "import muster.cli.run, muster.watching.supervisor, kubernetes.config"
+ALL_OF_RUN = "import muster.cli.run, muster.watching.thread, kubernetes.config"
 
 
 def imported(code: str, *arguments: str) -> set[str]:

@@ -23,6 +23,7 @@ from muster.runtime.checking import ProfileChanged
 from muster.runtime.errands import Errands
 from muster.runtime.events import Recorder
 from muster.runtime.health import ADMISSION, API, WATCHING, Health
+from muster.runtime.supervisor import Supervisor
 from tests.fake_cluster import FakeClient, FakeCluster
 
 
@@ -41,6 +42,7 @@ class Reluctant(FakeClient):
 def a_cluster(client: FakeClient | None = None) -> Cluster:
     client = client or FakeClient(FakeCluster())
     health, settings = Health(), Settings(scheduler_names=frozenset({"mine"}))
+    recorder = Recorder(client, "test")
     return Cluster(
         client=cast("HttpClient", client),
         credentials=Credentials(SimpleNamespace(host="https://h:1")),
@@ -48,8 +50,9 @@ def a_cluster(client: FakeClient | None = None) -> Cluster:
         health=health,
         server=AdmissionServer(health),
         registration=Registration(client, "https://h:1", b"ca", settings),
-        recorder=Recorder(client, "test"),
+        recorder=recorder,
         errands=Errands(),
+        supervisor=Supervisor(health, recorder.errors),
     )
 
 
@@ -91,7 +94,7 @@ async def test_another_api_is_another_life_with_nothing_of_the_old_one(monkeypat
     served = Served(monkeypatch, CRD_IN_OWN_GROUP, NATIVE, end=lambda: ZeroDivisionError("bug"))
     with pytest.raises(ExceptionGroup) as raised:
         await live(a_cluster())
-    assert raised.group_contains(ZeroDivisionError), "what is not a change of the API ends Muster"
+    assert raised.group_contains(ZeroDivisionError), "what is not a change of the API is the supervisor's"
     assert [parts.observer.dialect for parts in served.parts] == [CRD_IN_OWN_GROUP, NATIVE]
     first, second = served.parts
     assert first.cache is not second.cache

@@ -185,7 +185,7 @@ async def reconciled(parts: Parts) -> None:
     await parts.resync.once()
     while len(parts.queue):
         key = await parts.queue.get()
-        await parts.reconciler._reconcile_or_retry(key)
+        await parts.reconciler.workers(1).handle_or_retry(key)
         parts.queue.done(key)
 
 
@@ -249,7 +249,7 @@ async def test_one_job_s_error_is_its_own(cluster: FakeCluster, monkeypatch: pyt
             raise error
 
         monkeypatch.setattr(type(parts.reconciler), "reconcile", lambda self, key, fail=fail: fail(key))
-        await parts.reconciler._reconcile_or_retry(JOB.ref.key)
+        await parts.reconciler.workers(1).handle_or_retry(JOB.ref.key)
         assert retried.pop() == ("train", expected)
 
 

@@ -217,7 +217,7 @@ def retried(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 async def worked(kept: Kept) -> None:
     kept.keeper.queue.add(PLACE)
-    running = asyncio.create_task(kept.keeper.run())
+    running = asyncio.create_task(kept.keeper.workers().run())
     await asyncio.sleep(0.05)
     assert not running.done(), "whatever goes wrong, the workers live"
     running.cancel()

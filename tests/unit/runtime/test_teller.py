@@ -272,9 +272,9 @@ async def test_where_the_gate_is_not_asked_of_every_pod_only_own_groups_count(st
 async def test_a_server_that_is_away_is_asked_again(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     stage.client.fails = True
     stage.teller.queue.add(KEY)
-    working = asyncio.create_task(stage.teller.run())
+    working = asyncio.create_task(stage.teller.workers().run())
     await asyncio.sleep(0.02)
-    assert "found out later" in caplog.text
+    assert "will try again: etcd is away" in caplog.text
     stage.client.fails = False
     await asyncio.sleep(0.4)
     assert not working.done()

@@ -15,7 +15,7 @@ from muster.kube.credentials import Credentials
 from muster.runtime.health import Health
 from muster.watching.handlers import Inbox, build_registry
 from muster.watching.settings import LONGEST_BACKOFF_SECONDS, ForeverBackoffs, NoDiffBase, operator_settings
-from muster.watching.supervisor import Supervisor
+from muster.watching.thread import WatchEnded, WatchThread
 from tests.builders import Object, a_gang, a_pod_group, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.runtime.parts import Parts, build
@@ -169,7 +169,7 @@ async def test_when_there_can_be_no_thread_only_a_new_process_helps(
 
     monkeypatch.setattr(threading.Thread, "start", full)
     health = Health()
-    supervisor = Supervisor(inbox, NATIVE, Credentials(SimpleNamespace(host="https://h:1")), parts.resync, health)
-    with pytest.raises(RuntimeError):
-        await supervisor._one_life(asyncio.get_running_loop())
+    watching = WatchThread(inbox, NATIVE, Credentials(SimpleNamespace(host="https://h:1")), parts.resync, health)
+    with pytest.raises(WatchEnded):
+        await watching._one_life(asyncio.get_running_loop())
     assert health.hopeless == "watching cannot be started: can't start new thread"

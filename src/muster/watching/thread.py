@@ -7,7 +7,6 @@ again here, and until its streams are up the cache is not trusted.
 import asyncio
 import contextlib
 import logging
-import random
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -17,15 +16,15 @@ import uvloop
 
 from muster.api.dialect import Dialect
 from muster.kube.credentials import Credentials
+from muster.kube.errors import KubeError
 from muster.runtime.checking import Resync
 from muster.runtime.health import API, WATCHING, Health
+from muster.runtime.supervisor import Backoff
 from muster.watching.handlers import Inbox, build_registry
 from muster.watching.settings import operator_settings
 
 logger = logging.getLogger(__name__)
 
-RESTART_SECONDS = 1.0
-LONGEST_RESTART_SECONDS = 30.0
 STEADY_SECONDS = 60.0
 """A run of this length starts the back-off anew."""
 STARTING_SECONDS = 10.0
@@ -34,8 +33,12 @@ SETTLE_SECONDS = 5.0
 """After the streams start: what was deleted between our list and theirs shows up in one more list."""
 
 
+class WatchEnded(Exception):
+    """kopf ended, or could not be started."""
+
+
 @dataclass(slots=True)
-class Supervisor:
+class WatchThread:
     inbox: Inbox
     dialect: Dialect
     credentials: Credentials
@@ -44,20 +47,18 @@ class Supervisor:
 
     async def run(self) -> None:
         """Until cancelled. Muster is first ready when it has seen everything once; later deaths only cost speed."""
-        loop = asyncio.get_running_loop()
-        backoff = RESTART_SECONDS
+        loop, backoff = asyncio.get_running_loop(), Backoff()
         while True:
             await self.health.wait_until_well(API)
             started = loop.time()
             try:
                 await self._one_life(loop)
-            except Exception as error:  # noqa: BLE001
-                # Whatever ended it, it is started again: watching has no error that may end Muster.
-                logger.warning("watching ended, and admission goes on without it: %s", error or type(error).__name__)
-            backoff = (
-                RESTART_SECONDS if loop.time() - started > STEADY_SECONDS else min(backoff * 2, LONGEST_RESTART_SECONDS)
-            )
-            await asyncio.sleep(backoff * random.uniform(0.5, 1.0))
+            except (WatchEnded, KubeError) as error:
+                # Streams break. That is no bug, and costs only speed: the supervisor is for everything else.
+                logger.warning("watching ended, and admission goes on without it: %s", error)
+            if loop.time() - started > STEADY_SECONDS:
+                backoff.reset()
+            await asyncio.sleep(backoff.next())
 
     async def _one_life(self, loop: asyncio.AbstractEventLoop) -> None:
         """kopf from its start to its end. The cache is trusted from the first full list until then."""
@@ -67,7 +68,7 @@ class Supervisor:
             thread.start()
         except RuntimeError as error:  # no memory, or threads that never ended: only a new process can help
             self.health.hopeless = f"watching cannot be started: {error}"
-            raise
+            raise WatchEnded(self.health.hopeless) from error
         self.health.hopeless = ""
         try:
             await asyncio.to_thread(life.started.wait, STARTING_SECONDS)
@@ -106,7 +107,7 @@ class _Life:
         if error is None:
             self.ended.set_result(None)
         else:
-            self.ended.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
+            self.ended.set_exception(WatchEnded(f"{type(error).__name__}: {error}"))
 
 
 async def _watch(registry: kopf.OperatorRegistry, life: _Life) -> None:

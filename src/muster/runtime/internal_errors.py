@@ -1,0 +1,82 @@
+"""Unexpected exceptions, that is bugs in Muster: logged with what they concern, counted by task, never passed on."""
+
+import logging
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from muster.api.keys import JobKey, Uid
+from muster.kube.errors import plain_text
+from muster.runtime.memory import Memory
+from muster.runtime.metrics import Metrics
+from muster.runtime.tasks import Task
+
+logger = logging.getLogger(__name__)
+
+MAX_FRAMES = 20
+ONE_TRACEBACK_SECONDS = 60.0
+"""The same bug on many items logs one traceback in that time, and one line for each item."""
+REMEMBERED_TRACEBACKS = 100
+
+
+@dataclass(slots=True)
+class InternalErrors:
+    metrics: Metrics
+    _traced: Memory[tuple[str, str], bool] = field(
+        default_factory=lambda: Memory(ONE_TRACEBACK_SECONDS, REMEMBERED_TRACEBACKS)
+    )
+
+    def note(self, task: Task, about: object, error: BaseException) -> None:
+        """`about` names the item: a Job's key, or what the task was doing."""
+        self.metrics.internal_errors.labels(task.value).inc()
+        what, trace = plain_text(str(about)), self._trace(task, error)
+        logger.error("%s: %s: unexpected error: %s%s", task, what, describe(error), trace, extra=concerning(about))
+
+    def _trace(self, task: Task, error: BaseException) -> str:
+        """The traceback in one bounded line: places in the source, and nothing that a user wrote."""
+        frames = traceback.extract_tb(root_of(error).__traceback__)[-MAX_FRAMES:]
+        places = " > ".join(f"{'/'.join(Path(f.filename).parts[-3:])}:{f.lineno} {f.name}" for f in frames)
+        seen = (task.value, f"{type(error).__name__} {places}")
+        if not places or self._traced.recall(seen):
+            return ""
+        self._traced.remember(seen, True)
+        return f" [{places}]"
+
+
+def name_of(raw: object) -> str:
+    """Namespace and name of an object that Muster could not handle, whatever it looks like."""
+    metadata = _metadata(raw)
+    return plain_text(f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}")
+
+
+def uid_of(raw: object) -> Uid:
+    return Uid(str(_metadata(raw).get("uid") or ""))
+
+
+def _metadata(raw: object) -> Mapping[str, object]:
+    metadata = raw.get("metadata") if isinstance(raw, Mapping) else None
+    return metadata if isinstance(metadata, Mapping) else {}
+
+
+def concerning(about: object) -> dict[str, object]:
+    """What a line of the log says on top, if it concerns a Job."""
+    return {"job": about} if isinstance(about, JobKey) else {}
+
+
+def root_of(error: BaseException) -> BaseException:
+    """What went wrong first, inside a group of errors."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def kind_of(error: BaseException) -> str:
+    return type(root_of(error)).__name__
+
+
+def describe(error: BaseException) -> str:
+    """Type and text, in one bounded line."""
+    error = root_of(error)
+    text = plain_text(str(error))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,26 @@
+"""The names of Muster's long-lived tasks, as logs, metrics and /readyz spell them."""
+
+from enum import StrEnum
+
+
+class Task(StrEnum):
+    GENERATION = "generation"
+    """Finds the scheduling API and runs everything that works on it."""
+    JOBS = "jobs"
+    POD_GROUPS = "podgroups"
+    GANG_STATUS = "gang-status"
+    EVENTS = "events"
+    RESYNC = "resync"
+    API_PROBE = "api-probe"
+    WATCH = "watch"
+    POD_REFLECTOR = "pod-reflector"
+    WEBHOOKS = "webhooks"
+    CERTIFICATES = "certificates"
+    LEADER_ELECTION = "leader-election"
+    LEADER_WORK = "leader-work"
+    SHUTDOWN = "shutdown"
+    POD_GATE = "pod-gate"
+    PARALLELISM_GUARD = "parallelism-guard"
+    POD_GROUPS_WEBHOOK = "pod-groups"
+    INTENTS = "intents"
+    METRICS = "metrics"
