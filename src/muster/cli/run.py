@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvloop
 
@@ -24,6 +25,7 @@ from muster.config.types import Settings
 from muster.core.election import Terms
 from muster.kube.client import KubeClient
 from muster.kube.credentials import Credentials, NoCredentials, load_credentials
+from muster.kube.errors import plain_text
 from muster.kube.http import HttpClient
 from muster.runtime.errands import Errands
 from muster.runtime.events import Recorder
@@ -121,6 +123,7 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
         role.begin(client, listening, health, metrics)
         recorder = Recorder(client, identity(), metrics)
         lead = _lead(role, client, settings, metrics)
+        asyncio.get_running_loop().set_exception_handler(partial(_on_loop_error, recorder.errors))
         supervisor = Supervisor(health, recorder.errors)
         cluster = Cluster(
             client, credentials, settings, health, server, role.registration, recorder, errands, supervisor, lead
@@ -142,6 +145,15 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _on_loop_error(errors: InternalErrors, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What no task waits for. A connection that breaks while it is closed is no bug, and uvloop calls it a fatal error."""
+    error, message = context.get("exception"), plain_text(str(context.get("message")))
+    if isinstance(error, Exception) and not {"transport", "protocol"} & context.keys():
+        errors.note(Task.EVENT_LOOP, message, error)
+    else:
+        logger.debug("in the event loop: %s: %s", message, plain_text(str(error)))
 
 
 async def _last(what: str, step: Awaitable[None], errors: InternalErrors) -> None:

@@ -18,6 +18,7 @@ class Task(StrEnum):
     CERTIFICATES = "certificates"
     LEADER_ELECTION = "leader-election"
     LEADER_WORK = "leader-work"
+    EVENT_LOOP = "event-loop"
     SHUTDOWN = "shutdown"
     POD_GATE = "pod-gate"
     PARALLELISM_GUARD = "parallelism-guard"

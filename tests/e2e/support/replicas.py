@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,6 +28,7 @@ from tests.e2e.support.service import Endpoint, ServiceRelay, readyz
 from tests.e2e.support.waiting import eventually
 
 NAMESPACE = "muster-system"
+MUSTER = str(Path(sys.executable).parent / "muster")
 STARTING_SECONDS = 60
 WEBHOOKS = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 QUICK: Object = {"probeSeconds": 1, "serving": {"drainSeconds": 1}}
@@ -36,14 +37,16 @@ QUICK: Object = {"probeSeconds": 1, "serving": {"drainSeconds": 1}}
 class Replica:
     """One process. It can be started again; it is another pod then, with the same ports."""
 
-    def __init__(self, name: str, kubeconfig: Path, folder: Path, settings: Object) -> None:
+    def __init__(
+        self, name: str, kubeconfig: Path, folder: Path, settings: Object, program: Sequence[str] = (MUSTER,)
+    ) -> None:
         self.name = name
         self.endpoint = Endpoint(free_port(), free_port())
         self.log_file = folder / f"{name}.log"
         self.config = folder / f"{name}.yaml"
         self.configure(settings)
         self._command = [
-            str(Path(sys.executable).parent / "muster"),
+            *program,
             *("run", "--config", str(self.config), "--kubeconfig", str(kubeconfig)),
         ]
         self.process: subprocess.Popen[bytes] | None = None
@@ -119,12 +122,13 @@ class Replicas:
         count: int = 2,
         settings: Object | None = None,
         kubeconfig: Path | None = None,
+        program: Sequence[str] = (MUSTER,),
     ) -> None:
         self.api: Api = cluster.api
         self.relay = ServiceRelay()
         self.settings = merged(merged(QUICK, settings or {}), {"service": {"port": self.relay.port}})
         login = kubeconfig or cluster.muster_kubeconfig()
-        self._all = [Replica(f"muster-{n}", login, folder, self.settings) for n in range(count)]
+        self._all = [Replica(f"muster-{n}", login, folder, self.settings, program) for n in range(count)]
         self.relay.endpoints = [replica.endpoint for replica in self._all]
 
     def __enter__(self) -> Self:

@@ -1,0 +1,160 @@
+"""Muster with planted bugs: `python planted.py FOLDER run …` is `muster run …`, and fails where a test wants it to.
+
+- A Job whose name begins with `bad-STAGE` meets a bug at that stage; no other Job does.
+- While there is a file FOLDER/REPLICA/TASK, that long-lived task of that replica dies, as often as it is started. If
+  the file says `once`, it dies once.
+
+To be run with `python -P`: beside this file there is another `muster.py`.
+"""
+
+import asyncio
+import contextlib
+import functools
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import muster.admission.gate
+import muster.admission.guard
+import muster.cli.lives
+import muster.cli.run
+import muster.runtime.checking
+import muster.runtime.formation
+import muster.runtime.reconciler
+import muster.runtime.teller
+import muster.watching.thread
+from muster.admission.intents import IntentReview
+from muster.admission.registrar import Registrar
+from muster.admission.renewal import Renewal
+from muster.api.job import JobView
+from muster.cli.main import main
+from muster.runtime.checking import Resync
+from muster.runtime.events import Recorder
+from muster.runtime.executor import Executor
+from muster.runtime.keeper import Keeper
+from muster.runtime.leadership import Leadership
+from muster.runtime.members import Members
+from muster.runtime.observer import Observer
+from muster.runtime.reconciler import Reconciler
+from muster.runtime.supervisor import Supervisor
+from muster.runtime.worker import Workers
+from muster.watching.handlers import Inbox
+from muster.watching.thread import WatchThread
+
+POLL_SECONDS = 0.05
+STEADY_SECONDS = 4.0
+"""Shorter than in real life, so that a test sees a replica become well again."""
+
+
+class PlantedBug(Exception):
+    pass
+
+
+def plant(owner: Any, name: str, stage: str, subject: Callable[..., str]) -> None:
+    """The function fails for whatever is named `bad-STAGE…`; `subject` finds the name among its arguments."""
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def failing(*args: Any, **kwargs: Any) -> Any:
+        if subject(*args, **kwargs).startswith(f"bad-{stage}"):
+            raise PlantedBug(f"at {stage}")
+        return original(*args, **kwargs)
+
+    setattr(owner, name, failing)
+
+
+def of_observed(seen: Any, *_: object, **__: object) -> str:
+    return seen.job.key.name if seen.job is not None else ""
+
+
+def of_ref(_: object, ref: Any, *__: object, **___: object) -> str:
+    return str(ref.key.name)
+
+
+def of_key(_: object, key: Any) -> str:
+    return str(key.name)
+
+
+def of_job(_: object, job: Any, *__: object, **___: object) -> str:
+    return str(job.key.name)
+
+
+def plant_in_items() -> None:
+    plant(Observer, "live", "observe", of_ref)
+    for module in (muster.runtime.formation, muster.runtime.reconciler, muster.runtime.checking, muster.runtime.teller):
+        plant(module, "decide", "decide", of_observed)
+    plant(muster.runtime.checking, "decide", "resync", of_observed)
+    plant(Executor, "execute", "execute", lambda _, __, seen: of_observed(seen))
+    plant(Recorder, "tell", "report", of_job)
+    plant(Recorder, "_post", "posting", of_job_of_event)
+    plant(Reconciler, "reconcile", "reconcile", of_key)
+    plant(muster.admission.gate.PodGate, "_decide", "gate", of_ref)
+    plant(muster.admission.guard, "admit_parallelism", "guard", lambda old, *_: str(old.key.name))
+    plant(IntentReview, "review", "intents", lambda _, review: str(review.new["metadata"]["name"]))
+    plant(muster.runtime.teller, "gang_of", "status", of_observed)
+    plant(Inbox, "job", "watch", of_job)
+    plant(Keeper, "keep", "keeper", lambda _, place: str(place[1]))
+    plant(Members, "_put", "member", lambda _, pod: str(pod.name))
+    parse = JobView.parse
+
+    def failing(raw: Any) -> JobView:
+        if raw["metadata"]["name"].startswith("bad-parse"):
+            raise PlantedBug("at parse")
+        return parse(raw)
+
+    JobView.parse = staticmethod(failing)  # type: ignore[method-assign]
+
+
+def of_job_of_event(_: object, event: Any) -> str:
+    return str(event.job.key.name)
+
+
+def plant_in_tasks(folder: Path) -> None:
+    def check(task: str) -> None:
+        file = folder / task
+        with contextlib.suppress(FileNotFoundError):
+            if file.read_text() == "once":
+                file.unlink()
+            raise PlantedBug(f"in {task}")
+
+    def make_mortal(owner: Any, name: str, task_of: Callable[..., str]) -> None:
+        original = getattr(owner, name)
+
+        @functools.wraps(original)
+        async def mortal(*args: Any, **kwargs: Any) -> None:
+            work = asyncio.ensure_future(original(*args, **kwargs))
+            try:
+                while not work.done():
+                    check(task_of(*args))
+                    await asyncio.wait({work}, timeout=POLL_SECONDS)
+                await work
+            finally:
+                work.cancel()
+                with contextlib.suppress(BaseException):
+                    await work
+
+        setattr(owner, name, mortal)
+
+    for owner, name, task in (
+        (muster.cli.run, "live", "generation"),
+        (Recorder, "run", "events"),
+        (Renewal, "run", "certificates"),
+        (Leadership, "run", "leader-election"),
+        (Leadership, "while_leading", "leader-work"),
+        (muster.cli.lives, "keep_probing", "api-probe"),
+        (Resync, "run", "resync"),
+        (WatchThread, "run", "watch"),
+        (Registrar, "keep", "webhooks"),
+    ):
+        make_mortal(owner, name, lambda *_, task=task: task)
+    make_mortal(Workers, "run", lambda workers: workers.task.value)
+    setattr(muster.cli.run, "Supervisor", functools.partial(Supervisor, steady_seconds=STEADY_SECONDS))  # noqa: B010
+
+
+if __name__ == "__main__":
+    plant_in_items()
+    plant_in_tasks(Path(sys.argv[1]) / os.environ.get("POD_NAME", "").rpartition("-")[0])
+    sys.argv = ["muster", *sys.argv[2:]]
+    main()
