@@ -3,7 +3,8 @@
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -11,9 +12,10 @@ import pytest
 
 from tests.e2e.support import planted
 from tests.e2e.support.api import Api, ApiError
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.objects import all_pods, asking, events_on, gang_job, is_bound, job, pods_of
-from tests.e2e.support.pairs import assert_one_pair
+from tests.e2e.support.clusters import Cluster, start_cluster
+from tests.e2e.support.objects import all_pods, asking, events_on, gang_job, group_of, is_bound, job, pods_of
+from tests.e2e.support.pairs import assert_one_pair, pair_of
+from tests.e2e.support.profiles import install_crds
 from tests.e2e.support.replicas import NAMESPACE, Replica, Replicas
 from tests.e2e.support.waiting import always, eventually
 
@@ -46,19 +48,24 @@ class Planted:
         assert "Traceback" not in self.replicas.logs()
 
 
-@pytest.fixture(scope="module")
-def muster(local: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planted]:
-    folder = tmp_path_factory.mktemp("planted")
+@contextmanager
+def begun(cluster: Cluster, folder: Path, count: int, **settings: object) -> Iterator[Planted]:
     switches = folder / "switches"
     switches.mkdir()
     program = (sys.executable, "-P", planted.__file__, str(switches))
-    chosen = {"resyncSeconds": 3, "leadership": {"durationSeconds": 6, "renewSeconds": 2}}
-    with Replicas(local, folder, 2, chosen, program=program) as replicas:
+    chosen = {"resyncSeconds": 3, "leadership": {"durationSeconds": 6, "renewSeconds": 2}, **settings}
+    with Replicas(cluster, folder, count, chosen, program=program) as replicas:
         made = Planted(replicas, switches)
         replicas.wait_until_ready()
         yield made
         codes = replicas.stop()
-    assert codes == [0, 0], "SIGTERM ends it in order"
+    assert codes == [0] * count, "SIGTERM ends it in order"
+
+
+@pytest.fixture(scope="module")
+def muster(local: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planted]:
+    with begun(local, tmp_path_factory.mktemp("planted"), 2) as made:
+        yield made
 
 
 def metric(replica: Replica, name: str, task: str) -> float:
@@ -228,3 +235,34 @@ def test_every_task_may_die_once(api: Api, muster: Planted, namespace: str) -> N
 
 def is_ready(replica: Replica) -> bool:
     return replica.readyz() == (200, "ready")
+
+
+@pytest.mark.full
+def test_where_muster_keeps_the_pod_groups_a_bug_concerns_one_of_them(tmp_path: Path) -> None:
+    """With CRDs, and with `failurePolicy: Ignore`: what Muster fails on passes without its gang."""
+    cluster = start_cluster("planted", "--profile", "stock", "--nodes", "4", "--node-cpu", "16")
+    try:
+        cluster = replace(cluster, scheduling_group="scheduling.muster.dev")
+        install_crds(cluster)
+        api = cluster.api
+        with begun(cluster, tmp_path, 1, webhooks={"podGate": {"failurePolicy": "Ignore"}}) as muster:
+            for name in ("bad-keeper", "bad-member", "bad-gate", "good"):
+                api.create("jobs", gang_job(name, SIZE), "default")
+            for name in ("bad-keeper", "bad-member", "good"):
+                assert_starts_as_a_gang(api, "default", name)
+            eventually(partial(is_marked_scheduled, api, "good"), "the PodGroup is marked as scheduled", SECONDS)
+            for task in ("podgroups", "pod-reflector", "pod-gate"):
+                eventually(lambda task=task: sum_of(muster, task) > 0, f"{task} counts the bug", SECONDS)  # type: ignore[misc]
+            assert not is_marked_scheduled(api, "bad-keeper")
+            plain = eventually(partial(all_pods, api, "default", "bad-gate", SIZE, is_bound), "plain pods", SECONDS)
+            assert {group_of(pod) for pod in plain} == {None}
+            assert_one_event(api, "default", "bad-gate")
+            muster.assert_alive()
+    finally:
+        cluster.down()
+
+
+def is_marked_scheduled(api: Api, name: str) -> bool:
+    _, (group,) = pair_of(api, "default", api.get("jobs", name, "default"))
+    conditions = group.get("status", {}).get("conditions", [])
+    return any(each["type"] == "PodGroupScheduled" and each["status"] == "True" for each in conditions)

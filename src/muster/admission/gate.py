@@ -1,11 +1,13 @@
 """The pod gate: no pod of a gang Job exists before its PodGroup does, and each one is a member."""
 
 import asyncio
+import logging
 from dataclasses import dataclass, field, replace
 
 from muster.admission.review import Review, failure
 from muster.api.keys import JobRef, Uid
 from muster.api.pod import PodView
+from muster.api.wire import Unreadable
 from muster.core.admit import ALLOWED, Verdict, admit_pod
 from muster.core.decide import Decision, Membership, decide
 from muster.core.observed import Observed
@@ -13,6 +15,8 @@ from muster.kube.errors import KubeError
 from muster.runtime.formation import Formation, Unsettled
 from muster.runtime.memory import Memory
 from muster.runtime.tasks import Task
+
+logger = logging.getLogger(__name__)
 
 REPORTED_SECONDS = 600.0
 REPORTED_JOBS = 1_000
@@ -41,6 +45,10 @@ class PodGate:
             return _later(f"the gang of Job {ref.key.name!r} could not be formed within {seconds:.1f} s")
         except (KubeError, Unsettled) as error:
             return _later(f"the gang of Job {ref.key.name!r} could not be formed yet: {error}")
+        except Unreadable as error:
+            # Somebody wrote an object that cannot be read. That is no bug, and no pod waits for it.
+            logger.warning("%s: its gang cannot be formed: %s", ref.key, error, extra={"job": ref.key})
+            return Verdict(allowed=True, join=await self._living_group(ref, deadline))
         except Exception as error:  # noqa: BLE001 - a bug that one Job meets concerns that Job alone
             return await self._fail(ref, error, deadline, review.dry_run)
         return admit_pod(decision)
@@ -56,7 +64,7 @@ class PodGate:
     async def _fail(self, ref: JobRef, error: Exception, deadline: float, dry_run: bool) -> Verdict:
         """The pod follows its living siblings, so that a bug splits no gang. Without any, failurePolicy decides."""
         self._report(ref, error, dry_run)
-        if (group := await self._living_group(ref, deadline)) is not None:
+        if group := await self._living_group(ref, deadline):
             return Verdict(allowed=True, join=group)
         return ALLOWED if self.fail_open else _later(failure(f"Job {ref.key.name!r}", error))
 
@@ -78,15 +86,16 @@ class PodGate:
         except Exception as another:  # noqa: BLE001
             self.formation.recorder.errors.note(Task.POD_GATE, ref.key, another)
 
-    async def _living_group(self, ref: JobRef, deadline: float) -> str | None:
+    async def _living_group(self, ref: JobRef, deadline: float) -> str:
+        """The PodGroup that a living pod of the Job names; empty if there is none, or nobody can tell."""
         try:
             async with asyncio.timeout_at(deadline):
-                return (await self.formation.observer.pods(ref)).group or None
-        except (KubeError, TimeoutError):
-            return None
-        except Exception as error:  # noqa: BLE001 - then nobody can tell
+                return (await self.formation.observer.pods(ref)).group
+        except (KubeError, TimeoutError, Unreadable):
+            return ""
+        except Exception as error:  # noqa: BLE001
             self.formation.recorder.errors.note(Task.POD_GATE, ref.key, error)
-            return None
+            return ""
 
 
 def _later(why: str) -> Verdict:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from muster.admission.review import Review, failure
 from muster.api.job import JobView
+from muster.api.wire import Unreadable
 from muster.core.admit import ALLOWED, Verdict, admit_parallelism
 from muster.core.decide import Rules
 from muster.core.eligibility import preset_group
@@ -27,6 +28,8 @@ class ParallelismGuard:
             return ALLOWED
         try:
             return await self._judge(old, new, seconds)
+        except Unreadable:
+            raise  # not a bug: somebody wrote an object that cannot be read
         except Exception as error:  # noqa: BLE001 - a bug that one Job meets concerns that Job alone
             self.recorder.internal_error(Task.PARALLELISM_GUARD, old.key, None if review.dry_run else old, error)
             return Verdict(allowed=False, message=f"muster: {failure(f'Job {old.key.name!r}', error)}. Try again later")

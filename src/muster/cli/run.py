@@ -148,7 +148,7 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
 
 
 def _on_loop_error(errors: InternalErrors, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """What no task waits for. A connection that breaks while it is closed is no bug, and uvloop calls it a fatal error."""
+    """What no task waits for. A connection that breaks while it closes is no bug, though uvloop calls it fatal."""
     error, message = context.get("exception"), plain_text(str(context.get("message")))
     if isinstance(error, Exception) and not {"transport", "protocol"} & context.keys():
         errors.note(Task.EVENT_LOOP, message, error)

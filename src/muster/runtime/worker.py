@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from muster.api.keys import JobKey
+from muster.api.wire import Unreadable
 from muster.kube.errors import KubeError, RetryLater
 from muster.runtime.internal_errors import InternalErrors, concerning
 from muster.runtime.queue import WorkQueue
@@ -50,7 +51,7 @@ class Workers(Generic[Key]):
     async def handle_or_retry(self, key: Key) -> None:
         try:
             await self.handle(key)
-        except (KubeError, TryAgain) as error:
+        except (KubeError, TryAgain, Unreadable) as error:
             logger.warning("%s: will try again: %s", self._name(key), error, extra=concerning(key))
             self.queue.retry(key, error.after_seconds if isinstance(error, RetryLater) else 0.0)
         except asyncio.CancelledError as error:

@@ -16,6 +16,7 @@ from muster.admission.podgroups import PodGroupReview
 from muster.admission.server import AdmissionServer, Desk
 from muster.api.dialect import CRD_IN_OWN_GROUP
 from muster.api.pod import PodView
+from muster.api.wire import Unreadable
 from muster.core.reasons import EventReason
 from muster.kube.client import Object
 from muster.kube.resources import Resource
@@ -79,6 +80,8 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> None:
         async def failing(self: Formation, ref: Any, original: Any = original) -> Any:
             if ref.key.name == "bad":
                 raise ZeroDivisionError("bug")
+            if ref.key.name == "unreadable":
+                raise Unreadable("spec.parallelism is not an integer")
             return await original(self, ref)
 
         monkeypatch.setattr(Formation, name, failing)
@@ -151,6 +154,19 @@ async def test_a_dry_run_posts_nothing() -> None:
     response = await stage.gate(dry=True)
     assert response["allowed"] is False
     assert (stage.events(), stage.client.reads) == ([], 0)
+
+
+@pytest.mark.parametrize("group", ["", "theirs"], ids=["no siblings", "siblings in a group"])
+async def test_an_object_that_cannot_be_read_is_no_bug_and_no_pod_waits_for_it(group: str) -> None:
+    stage, job = Stage(), a_gang("unreadable").uid("unreadable")
+    stage.cluster.apply(job)
+    if group:
+        stage.cluster.apply(a_pod_group(group))
+        stage.cluster.apply(a_pod("sibling").of(job).naming_group(group).phase("Running"))
+    response = await stage.gate(job)
+    assert (response["allowed"], group in group_in(response), "patch" in response) == (True, True, bool(group))
+    assert stage.events() == []
+    assert 'muster_internal_errors_total{task="pod-gate"} 0.0' in stage.recorder.metrics.page().decode()
 
 
 def fail(*_: object, **__: object) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from muster.api.keys import JobKey
+from muster.api.wire import Unreadable
 from muster.kube.errors import NotFound, ServerFault
 from muster.runtime.internal_errors import MAX_FRAMES, InternalErrors
 from muster.runtime.metrics import Metrics
@@ -46,6 +47,7 @@ FAILURES = {
     "an error of the API server is tried again": (NotFound("x"), 0.0, 0),
     "the server says when": (ServerFault("x", 7.0), 7.0, 0),
     "what is not done yet is tried again": (TryAgain("x"), 0.0, 0),
+    "so is an object that somebody wrote wrong": (Unreadable("x"), 0.0, 0),
     "a bug is counted and tried again": (ZeroDivisionError("x"), 0.0, 1),
     "so is a cancellation that nobody asked for": (asyncio.CancelledError(), 0.0, 1),
 }
