@@ -18,12 +18,15 @@ from muster.kube.client import Object
 from muster.kube.credentials import Credentials
 from muster.kube.errors import Forbidden
 from muster.kube.http import HttpClient
+from muster.kube.reflector import Reflector
 from muster.kube.resources import Resource
 from muster.runtime.checking import ProfileChanged
 from muster.runtime.errands import Errands
 from muster.runtime.events import Recorder
 from muster.runtime.health import ADMISSION, API, WATCHING, Health
+from muster.runtime.observer import Observer
 from muster.runtime.supervisor import Supervisor
+from muster.watching.thread import WatchThread
 from tests.fake_cluster import FakeClient, FakeCluster
 
 
@@ -100,6 +103,40 @@ async def test_another_api_is_another_life_with_nothing_of_the_old_one(monkeypat
     assert first.cache is not second.cache
     assert first.queue is not second.queue
     assert "serves another scheduling API now" in served.sentences[1]
+
+
+async def test_a_change_of_the_api_passes_the_supervisor_and_any_other_death_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dialects, probes, cluster = [CRD_IN_OWN_GROUP, NATIVE], list[Dialect](), a_cluster()
+    settled = asyncio.Event()
+
+    async def found(*_: object) -> Dialect:
+        return dialects.pop(0)
+
+    async def probe(observer: Observer, *_: object) -> None:
+        probes.append(observer.dialect)
+        if len(probes) == 1:
+            raise ZeroDivisionError("bug")
+        if observer.dialect != NATIVE:
+            raise ProfileChanged
+        settled.set()
+
+    async def idle(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(lives, "wait_for_dialect", found)
+    monkeypatch.setattr(lives, "keep_probing", probe)
+    for owner in (WatchThread, Reflector):
+        monkeypatch.setattr(owner, "run", idle)
+    cluster.supervisor.first_restart_seconds = 0.01
+    living = asyncio.create_task(live(cluster))
+    await asyncio.wait_for(settled.wait(), 5)
+    assert probes == [CRD_IN_OWN_GROUP, CRD_IN_OWN_GROUP, NATIVE]
+    assert not living.done()
+    living.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await living
 
 
 async def test_webhooks_come_when_muster_can_work_and_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:

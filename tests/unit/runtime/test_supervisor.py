@@ -143,7 +143,8 @@ async def test_the_end_of_a_generation_passes_and_ends_the_others(stage: Stage) 
             ended.append("other")
 
     with pytest.raises(ExceptionGroup) as raised:
-        await stage.supervisor.run_all({Task.API_PROBE: change, Task.RESYNC: other})
+        async with asyncio.timeout(5):
+            await stage.supervisor.run_all({Task.API_PROBE: change, Task.RESYNC: other})
     assert raised.group_contains(Changed)
     assert ended == ["other"]
     assert stage.counted("muster_task_restarts_total") == 0
