@@ -40,6 +40,7 @@ logger = logging.getLogger("muster")
 
 LOOPBACK = "127.0.0.1"
 LAST_EVENTS_SECONDS = 2.0
+LAST_TASKS_SECONDS = 5.0
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -144,7 +145,7 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
         await recorder.drain(LAST_EVENTS_SECONDS)
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.wait(tasks, timeout=LAST_TASKS_SECONDS)
 
 
 def _on_loop_error(errors: InternalErrors, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ import math
 import random
 import time
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -139,8 +138,7 @@ class Leadership:
             finally:
                 self._at_work.discard(task)
                 task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+                await asyncio.wait({task})  # not `await task`: that would swallow our own cancellation with the work's
 
     async def release(self) -> None:
         """The work ends first, then the Lease is given back."""

@@ -80,6 +80,8 @@ class Supervisor:
                 error = await self._one_run(work, record)
                 if error is None:
                     return
+                if is_being_cancelled():  # it died on its way out, and must not start again
+                    raise asyncio.CancelledError
                 self.errors.note(task, "the task died and starts again", error)
                 self.errors.metrics.task_restarts.labels(task.value).inc()
                 await asyncio.sleep(record.died(error))

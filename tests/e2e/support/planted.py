@@ -132,8 +132,7 @@ def plant_in_tasks(folder: Path) -> None:
                 await work
             finally:
                 work.cancel()
-                with contextlib.suppress(BaseException):
-                    await work
+                await asyncio.wait({work})
 
         setattr(owner, name, mortal)
 

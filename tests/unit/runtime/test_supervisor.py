@@ -116,6 +116,22 @@ async def test_cancellation_ends_it_and_leaves_no_problem(stage: Stage) -> None:
     assert stage.health.ready, "the next generation begins without the problems of this one"
 
 
+async def test_what_dies_while_it_is_cancelled_does_not_start_again(stage: Stage) -> None:
+    async def stumble() -> None:
+        stage.runs += 1
+        try:
+            await forever()
+        finally:
+            raise ZeroDivisionError("bug")
+
+    running = asyncio.create_task(stage.supervisor.run(Task.RESYNC, stumble))
+    await until(lambda: stage.runs == 1)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(running, 5)
+    assert stage.runs == 1
+
+
 async def test_a_cancellation_that_nobody_asked_for_is_a_death_like_any_other(stage: Stage) -> None:
     async def stray() -> None:
         stage.runs += 1
