@@ -189,6 +189,30 @@ async def test_what_fails_at_work_is_not_kept_quiet() -> None:
             await asyncio.wait_for(replica.while_leading(fail), 2)
 
 
+async def test_a_cancellation_while_the_work_ends_is_not_lost() -> None:
+    begun, ending = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ending.set()
+            await asyncio.sleep(0.05)
+
+    replica = a_replica(FakeCluster(), "only")
+    async with running(replica):
+        working = asyncio.create_task(replica.while_leading(slow))
+        await asyncio.wait_for(begun.wait(), 2)
+        releasing = asyncio.create_task(replica.release())
+        await asyncio.wait_for(ending.wait(), 2)
+        working.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(asyncio.shield(working), 2)
+        assert working.cancelled()
+        await releasing
+
+
 async def test_a_replica_that_is_alone_always_leads() -> None:
     work = Work()
     working = asyncio.create_task(Alone().while_leading(work))
