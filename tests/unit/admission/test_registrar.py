@@ -10,6 +10,7 @@ import pytest
 
 from muster.admission.authorities import Authorities
 from muster.admission.certificates import as_pem, new_authority
+from muster.admission.narrowing import WRITTEN
 from muster.admission.registrar import Registrar, registered_authorities
 from muster.api.dialect import CRD_IN_OWN_GROUP, NATIVE
 from muster.config.loading import in_its_place
@@ -23,14 +24,22 @@ from tests.fake_cluster import MUSTER, USER, FakeClient, FakeCluster
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 OURS, BEFORE = (new_authority(NOW, timedelta(days=9)).certificate for _ in range(2))
 GATE, GUARD = ("mutatingwebhookconfigurations", "", "muster"), ("validatingwebhookconfigurations", "", "muster")
+CHART_LABELS = {"app.kubernetes.io/name": "muster", "app.kubernetes.io/managed-by": "Helm"}
 SETTINGS = in_its_place(Settings(probe_seconds=0.01), {"POD_NAMESPACE": "ours"})
 
 
 @pytest.fixture
 def cluster() -> FakeCluster:
     made = FakeCluster()
-    made.create("clusterroles", "", {"metadata": {"name": "muster", "uid": "role-1"}}, USER)
+    made.create("namespaces", "", {"metadata": {"name": "ours", "uid": "namespace-1"}}, USER)
+    apply_the_chart(made)
     return made
+
+
+def apply_the_chart(cluster: FakeCluster, *places: tuple[str, str, str]) -> None:
+    """Both configurations, without webhooks."""
+    for plural, namespace, name in places or (GATE, GUARD):
+        cluster.create(plural, namespace, {"metadata": {"name": name, "labels": dict(CHART_LABELS)}}, USER)
 
 
 def registrar(cluster: FakeCluster, settings: Settings = SETTINGS, client: FakeClient | None = None) -> Registrar:
@@ -43,14 +52,15 @@ def our_writes(cluster: FakeCluster) -> list[str]:
     return [f"{change.verb} {change.plural}" for change in cluster.history if change.actor == MUSTER]
 
 
-async def test_they_point_at_the_service_and_belong_to_the_role(cluster: FakeCluster) -> None:
+async def test_they_point_at_the_service_and_belong_to_the_namespace(cluster: FakeCluster) -> None:
     await registrar(cluster).register(NATIVE)
-    assert our_writes(cluster) == [f"ADDED {GUARD[0]}", f"ADDED {GATE[0]}"], "the guard first"
+    assert our_writes(cluster) == [f"MODIFIED {GUARD[0]}", f"MODIFIED {GATE[0]}"], "the guard first"
     for place, path in ((GATE, "/pod-gate"), (GUARD, "/parallelism-guard")):
         found = cluster.get(*place)
         assert found["metadata"]["ownerReferences"] == [
-            {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": "muster", "uid": "role-1"}
+            {"apiVersion": "v1", "kind": "Namespace", "name": "ours", "uid": "namespace-1"}
         ]
+        assert found["metadata"]["labels"] == CHART_LABELS, "Helm's, or it would take the object for somebody else's"
         webhook = found["webhooks"][0]
         assert webhook["clientConfig"] == {
             "service": {"name": "muster", "namespace": "ours", "port": 443, "path": path},
@@ -67,15 +77,21 @@ async def test_what_is_right_costs_no_write(cluster: FakeCluster) -> None:
     assert cluster.revision == before
 
 
+ENFORCED = {"key": "control-plane", "operator": "NotIn", "values": ["true"]}
+"""As AKS' admissions enforcer has it."""
+
+
 def as_the_server_shows_it(found: Object) -> None:
     """With what it adds, and what others add, which is theirs."""
     metadata = found["metadata"]
     metadata["labels"]["helm.sh/chart"] = "x"
-    metadata["annotations"] = {"a": "b"}
+    metadata["annotations"]["a"] = "b"
     metadata["generation"] = 3
     metadata["ownerReferences"].append({"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"})
     for webhook in found["webhooks"]:
         webhook.setdefault("matchConditions", [])
+        webhook["namespaceSelector"].setdefault("matchExpressions", []).append(dict(ENFORCED))
+        webhook["objectSelector"].setdefault("matchLabels", {})["team"] = "a"
 
 
 CHANGES: dict[str, Callable[[Object], Any]] = {
@@ -90,9 +106,10 @@ CHANGES: dict[str, Callable[[Object], Any]] = {
     ),
     "one more webhook": lambda found: found["webhooks"].append({"name": "x"}),
     "no webhook": lambda found: found.pop("webhooks"),
-    "no label": lambda found: found["metadata"].pop("labels"),
+    "no annotation": lambda found: found["metadata"].pop("annotations"),
+    "an annotation that is none": lambda found: found["metadata"]["annotations"].update({WRITTEN: "[1"}),
     "no owner": lambda found: found["metadata"].pop("ownerReferences"),
-    "an owner that is gone": lambda found: found["metadata"]["ownerReferences"][0].update(uid="role-0"),
+    "an owner that is gone": lambda found: found["metadata"]["ownerReferences"][0].update(uid="namespace-0"),
 }
 
 
@@ -109,7 +126,7 @@ async def test_what_is_wrong_is_put_right_with_one_write(
     again = cluster.get(*place)
     assert again["webhooks"] == right["webhooks"]
     assert again["metadata"]["ownerReferences"] == right["metadata"]["ownerReferences"]
-    assert again["metadata"]["labels"] == right["metadata"]["labels"]
+    assert again["metadata"]["annotations"] == right["metadata"]["annotations"]
     assert cluster.revision == before + 1
 
 
@@ -119,20 +136,105 @@ async def test_what_others_put_on_it_stays(cluster: FakeCluster) -> None:
     cluster.update(*GATE, CHANGES["it fails open"], USER)
     await registrar(cluster).register(NATIVE)
     metadata = cluster.get(*GATE)["metadata"]
-    assert metadata["annotations"] == {"a": "b"}
+    assert metadata["annotations"]["a"] == "b"
     assert metadata["labels"]["helm.sh/chart"] == "x"
-    assert {owner["kind"] for owner in metadata["ownerReferences"]} == {"Node", "ClusterRole"}
+    assert {owner["kind"] for owner in metadata["ownerReferences"]} == {"Node", "Namespace"}
+    (gate,) = cluster.get(*GATE)["webhooks"]
+    assert gate["failurePolicy"] == "Fail"
+    assert gate["namespaceSelector"]["matchExpressions"][1:] == [ENFORCED], "behind our own"
+    assert gate["objectSelector"]["matchLabels"] == {"team": "a"}
 
 
-async def test_without_the_role_nobody_owns_them_and_that_is_told_once(
+async def test_what_others_added_is_named_once_and_where_our_own_is_gone_it_comes_back_beside_it(
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cluster.remove("clusterroles", "", "muster", USER)
+    caplog.set_level("INFO")
+    await registrar(cluster).register(NATIVE)
+    cluster.update(*GATE, as_the_server_shows_it, USER)
+    made = registrar(cluster)
+    await made.register(NATIVE)
+    await made.register(NATIVE)
+    (told,) = [record.message for record in caplog.records if "others narrow" in record.message]
+    assert "pod-gate.muster.dev namespaceSelector" in told
+    assert "control-plane" in told
+
+    def only_theirs(found: Object) -> None:
+        found["webhooks"][0]["namespaceSelector"] = {"matchExpressions": [ENFORCED]}
+
+    right = cluster.get(*GATE)["webhooks"]
+    cluster.update(*GATE, only_theirs, USER)
+    await made.register(NATIVE)
+    assert cluster.get(*GATE)["webhooks"] == right
+
+
+async def test_selectors_that_muster_wrote_go_when_its_settings_change_and_those_of_others_stay(
+    cluster: FakeCluster,
+) -> None:
+    team = Selector(match_labels={"team": "a"}, match_expressions=(Requirement(key="b", operator="Exists"),))
+    narrow = SETTINGS.model_copy(
+        update={
+            "webhooks": Webhooks(pod_gate=Webhook(namespace_selector=team)),
+            "excluded_namespaces": SETTINGS.excluded_namespaces | {"istio"},
+        }
+    )
+    await registrar(cluster, narrow).register(NATIVE)
+    theirs = {"key": "control-plane", "operator": "DoesNotExist"}
+    cluster.update(
+        *GATE, lambda found: found["webhooks"][0]["namespaceSelector"]["matchExpressions"].append(theirs), USER
+    )
+    await registrar(cluster, SETTINGS).register(NATIVE)
+    selector = cluster.get(*GATE)["webhooks"][0]["namespaceSelector"]
+    excluded = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "ours"]}
+    assert selector == {"matchExpressions": [excluded, theirs]}
+    before = cluster.revision
+    await registrar(cluster, SETTINGS).register(NATIVE)
+    assert cluster.revision == before
+
+
+async def test_without_the_namespace_nothing_owns_them_and_that_is_told_once(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.remove("namespaces", "", "ours", USER)
     made = registrar(cluster)
     await made.register(NATIVE)
     await made.register(NATIVE)
     assert cluster.get(*GATE)["metadata"]["ownerReferences"] == []
-    assert sum("no ClusterRole muster" in record.message for record in caplog.records) == 1
+    assert sum("namespace ours does not exist" in record.message for record in caplog.records) == 1
+
+
+@pytest.mark.parametrize("registered", [False, True])
+@pytest.mark.parametrize("gone", [(GATE,), (GUARD,), (GATE, GUARD)], ids=["the gate", "the guard", "both"])
+async def test_a_configuration_that_somebody_deleted_is_not_created_and_the_sentence_names_what_to_apply(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture, gone: tuple[tuple[str, str, str], ...], registered: bool
+) -> None:
+    """No right to create one: it would be a right to create any."""
+    if registered:
+        await registrar(cluster).register(NATIVE)
+    for place in gone:
+        cluster.remove(*place, USER)
+    health = Health()
+    made = registrar(cluster)
+    task = asyncio.create_task(made.keep(NATIVE, health))
+    await asyncio.sleep(0.1)
+    told = health.sentence + caplog.text
+    kinds = {GATE: "MutatingWebhookConfiguration", GUARD: "ValidatingWebhookConfiguration"}
+    assert all(f"no {kinds[place]}" in told for place in gone)
+    assert "and Muster may not create one: run `helm upgrade`, or `kubectl apply -f manifests/webhooks.yaml`" in told
+    assert not set(gone) & set(cluster.objects)
+    assert caplog.text.count("may not create one") == 1, "told once"
+    apply_the_chart(cluster, *gone)
+    await asyncio.sleep(0.1)
+    assert health.ready
+    assert all(cluster.get(*place)["webhooks"] for place in (GATE, GUARD))
+    task.cancel()
+
+
+async def test_no_gate_is_registered_without_its_guard(cluster: FakeCluster) -> None:
+    cluster.remove(*GUARD, USER)
+    health = Health()
+    await keeping(registrar(cluster), health)
+    assert not cluster.get(*GATE).get("webhooks")
+    assert not health.ready
 
 
 async def test_selectors_of_the_operator_narrow_ours(cluster: FakeCluster) -> None:
@@ -187,13 +289,14 @@ async def test_only_the_leader_registers(cluster: FakeCluster) -> None:
     assert len(our_writes(cluster)) == 2
 
 
-async def test_they_are_kept_and_made_again(cluster: FakeCluster) -> None:
+async def test_they_are_kept_and_written_again(cluster: FakeCluster) -> None:
     task = asyncio.create_task(registrar(cluster).keep(NATIVE, Health()))
     await asyncio.sleep(0.1)
     assert len(our_writes(cluster)) == 2, "a settled one is only looked at"
     cluster.remove(*GATE, USER)
+    apply_the_chart(cluster, GATE)
     await asyncio.sleep(0.1)
-    assert cluster.get(*GATE)
+    assert cluster.get(*GATE)["webhooks"]
     task.cancel()
 
 
@@ -228,9 +331,6 @@ async def test_a_service_that_never_answers_us_may_answer_others(
 class Lacking(FakeClient):
     """Without the right to write webhooks."""
 
-    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
-        raise Forbidden("cannot create resource")
-
     async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
         raise Forbidden("cannot update resource")
 
@@ -238,7 +338,7 @@ class Lacking(FakeClient):
 async def test_webhooks_that_cannot_be_made_are_a_reason_not_to_be_ready(cluster: FakeCluster) -> None:
     health = Health()
     await keeping(registrar(cluster, client=Lacking(cluster)), health)
-    assert health.sentence == "not ready: the webhooks cannot be registered: cannot create resource"
+    assert health.sentence == "not ready: the webhooks cannot be registered: cannot update resource"
     assert not health.is_well(ADMISSION)
 
 
@@ -258,7 +358,7 @@ class MayNotChangeOwners(FakeClient):
 
     async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
         owners = self.cluster.get(resource.plural, namespace, name)["metadata"].get("ownerReferences") or []
-        if body["metadata"]["ownerReferences"] != owners:
+        if (body["metadata"].get("ownerReferences") or []) != owners:
             raise Forbidden("cannot set an ownerRef on a resource you can't delete")
         return await super().replace(resource, namespace, name, body)
 
@@ -274,7 +374,7 @@ async def test_an_owner_that_cannot_be_put_right_is_told_once_and_the_rest_is_pu
     await keeping(registrar(cluster, client=MayNotChangeOwners(cluster)), health)
     assert cluster.get(*GATE)["webhooks"] == right
     assert cluster.revision == before + 1
-    assert sum("cannot be put right" in record.message for record in caplog.records) == 1
+    assert sum("has no owner" in record.message for record in caplog.records) == 1
     assert health.ready
 
 
