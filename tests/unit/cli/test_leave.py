@@ -230,7 +230,9 @@ async def test_a_muster_that_nobody_can_tell_is_named_as_the_one_who_puts_things
     leaving.sleep = registered_again
     await leaving.run()
     assert leaving.problems == ["a Muster that runs puts things back: scale its Deployment to 0, then run this again"]
-    assert said.count(f"removed the webhooks of {GATE[0]}.admissionregistration.k8s.io muster, which had come back") == 2
+    assert (
+        said.count(f"removed the webhooks of {GATE[0]}.admissionregistration.k8s.io muster, which had come back") == 2
+    )
 
 
 async def test_replicas_that_run_stand_back_and_one_that_starts_later_leads(
