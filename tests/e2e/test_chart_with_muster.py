@@ -152,9 +152,10 @@ class Story:
     def uninstall(self) -> None:
         """Under load from the beginning to the end: nobody waits until no Job is in the middle of getting its pods."""
 
-        def container(pod: Object) -> None:
+        def container(pod: Object) -> int:
             arguments = pod["spec"]["containers"][0]["args"]
             self.answers.append(muster(*arguments, kubeconfig=account_of_the_hook(self._cluster)))
+            return self.answers[-1].code
 
         with kubelet_for(self.api, "leave", container):
             helm("uninstall", "muster", *WAIT, kubeconfig=self._login)
