@@ -1,6 +1,7 @@
 """The chart's own pods on KWOK's nodes: where they sit after a rollout, whether a node can be drained, what stays."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -42,7 +43,8 @@ def test_after_each_rollout_the_replicas_sit_on_different_nodes(installed: Clust
     place = ("--namespace", NAMESPACE)
     seen = []
     for _ in range(ROLLOUTS):
-        assert kubectl(installed, "rollout", "restart", "deployment/muster", *place).code == 0
+        restart = partial(kubectl, installed, "rollout", "restart", "deployment/muster", *place)
+        eventually(lambda: restart().code == 0, "it restarts: at most once a second", 10)
         assert kubectl(installed, "rollout", "status", "deployment/muster", "--timeout=60s", *place).code == 0
         seen.append(nodes(installed.api))
     assert [len(each) for each in seen] == [2] * ROLLOUTS, seen
@@ -85,6 +87,9 @@ def test_upgrades_leave_the_webhooks_that_muster_wrote(installed: Cluster) -> No
         found = api.get(kind, "muster")
         assert found["webhooks"] == written[kind]["webhooks"]
         assert found["metadata"]["ownerReferences"] == [owner]
+        api.delete(kind, "muster")
+    helm("upgrade", "muster", str(CHART), *WAIT, "--reset-then-reuse-values", kubeconfig=installed.kubeconfig)
+    assert all(api.find(kind, "muster") for kind in WEBHOOKS), "what somebody deleted is there again"
 
 
 WEBHOOK = {
