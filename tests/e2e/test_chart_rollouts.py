@@ -41,9 +41,9 @@ def is_two(pods: list[Object]) -> list[Object]:
 def test_after_each_rollout_the_replicas_sit_on_different_nodes(installed: Cluster) -> None:
     """Pods of the rollout before do not count: `matchLabelKeys`."""
     place = ("--namespace", NAMESPACE)
+    restart = partial(kubectl, installed, "rollout", "restart", "deployment/muster", *place)
     seen = []
     for _ in range(ROLLOUTS):
-        restart = partial(kubectl, installed, "rollout", "restart", "deployment/muster", *place)
         eventually(lambda: restart().code == 0, "it restarts: at most once a second", 10)
         assert kubectl(installed, "rollout", "status", "deployment/muster", "--timeout=60s", *place).code == 0
         seen.append(nodes(installed.api))
