@@ -17,7 +17,7 @@ from muster.admission.webhooks import NAME, at_service, mutating_configuration, 
 from muster.api.dialect import Dialect
 from muster.config.types import Settings
 from muster.kube.client import KubeClient, Object
-from muster.kube.errors import Forbidden, KubeError, NotFound
+from muster.kube.errors import Forbidden, KubeError, NotFound, plain_text
 from muster.kube.resources import MUTATING_WEBHOOKS, NAMESPACES, VALIDATING_WEBHOOKS, Resource
 from muster.runtime.health import ADMISSION, API, CERTIFICATE, SERVING, WATCHING, Health
 
@@ -143,7 +143,8 @@ class Registrar:
 
     async def _put(self, resource: Resource, found: Object, wanted: Object) -> None:
         if added := added_by_others(found):
-            self._tell(logging.INFO, f"others narrow {resource.plural} {NAME}, and Muster keeps it: {'; '.join(added)}")
+            what = plain_text("; ".join(added))
+            self._tell(logging.INFO, f"others narrow {resource.plural} {NAME}, and Muster keeps it: {what}")
         if is_as_wanted(found, wanted):
             return
         try:
