@@ -22,8 +22,8 @@ helm install muster charts/muster --namespace muster-system --create-namespace
 [docs/operations.md](../../docs/operations.md) what to do when something is wrong. Wrong values are refused by
 `values.schema.json`. There is one Muster per cluster: names do not depend on the release.
 
-The webhook configurations are not in the chart. Muster registers them once it is ready, so that an install never stands
-in the way of a Job, and they belong to the ClusterRole `muster`, so that they go with it.
+The chart ships the webhook configurations without webhooks. Muster writes them once it is ready, so that an install
+never blocks a Job; upgrades leave what it wrote. The namespace owns them, so that they also go if somebody deletes it.
 
 | value | default | what it does |
 |---|---|---|

@@ -8,7 +8,7 @@ import pytest
 from tests.e2e.support.api import Api
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.load import Load
-from tests.e2e.support.replicas import NAMESPACE, Replicas
+from tests.e2e.support.replicas import NAMESPACE, Replicas, registered
 from tests.e2e.support.vault import (
     DAY,
     SECRET,
@@ -58,7 +58,7 @@ def test_files_are_served_as_they_change(
         eventually(lambda: "ca.crt cannot be used: No such file" in replicas[0].readyz()[1], "it waits for them")
         write_files(mounted, fresh(age=400 * DAY))
         eventually(lambda: "cannot be used: it expired at" in replicas[0].readyz()[1], "it waits for better ones")
-        assert api.find("mutatingwebhookconfigurations", "muster") is None
+        assert registered(api) == []
         first, second = fresh(), fresh()
         write_files(mounted, first)
         replicas.wait_until_ready()

@@ -104,13 +104,37 @@ def test_an_installed_chart_leaves_nothing_but_its_crds(clean: Cluster) -> None:
     eventually(only_crds_are_new, "everything else is gone", 60)
 
 
-def run_as_its_account(cluster: Cluster, pod: Object) -> None:
+def run_as_its_account(cluster: Cluster, pod: Object) -> int:
     """What the pod's one container does."""
     account = f"{NAMESPACE}/{pod['spec']['serviceAccountName']}"
     login = Path(hack_cluster("kubeconfig", "--name", cluster.name, "--service-account", account))
     (container,) = pod["spec"]["containers"]
     answer = muster(*container["args"], kubeconfig=login)
-    assert answer.code == 0, answer.err + answer.out
+    print(answer.err + answer.out)
+    return answer.code
+
+
+@pytest.mark.full
+def test_an_uninstall_stops_where_its_hook_fails_and_goes_on_once_it_can(clean: Cluster) -> None:
+    """Somebody took the rights of the hook's account away."""
+    few = ("--set", "leave.waitSeconds=0", "--set", "leave.timeoutSeconds=100")
+    helm("install", "muster", str(CHART), *WAIT, *few, kubeconfig=clean.kubeconfig)
+
+    def without_rights(pod: Object) -> int:
+        if clean.api.find("clusterrolebindings", "muster-leave"):
+            clean.api.delete("clusterrolebindings", "muster-leave")
+        return run_as_its_account(clean, pod)
+
+    with kubelet_for(clean.api, "leave", without_rights, pods=3) as tried:
+        stopped = run_tool("helm", "uninstall", "muster", "--wait", "--timeout", "150s", *login(clean))
+    assert len(tried) == 3, "the first, and two more tries"
+    assert stopped.code != 0
+    assert "muster-leave" in stopped.err
+    assert clean.api.find("clusterroles", "muster"), "nothing of the release is gone"
+    assert kubectl(clean, "get", "deployment/muster", "--namespace", NAMESPACE).code == 0
+    with kubelet_for(clean.api, "leave", lambda pod: run_as_its_account(clean, pod)):
+        helm("uninstall", "muster", *WAIT, kubeconfig=clean.kubeconfig)
+    assert clean.api.find("clusterroles", "muster") is None
 
 
 def test_the_next_chart_brings_its_crds_and_keeps_their_objects(clean: Cluster, tmp_path: Path) -> None:

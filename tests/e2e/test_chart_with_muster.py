@@ -20,7 +20,7 @@ from tests.e2e.support.command import Answer, muster
 from tests.e2e.support.leaving import account_of_the_hook
 from tests.e2e.support.objects import all_pods, gang_job, is_bound, pods_of
 from tests.e2e.support.pairs import assert_one_pair
-from tests.e2e.support.replicas import QUICK, WEBHOOKS, Replicas, merged, put_service
+from tests.e2e.support.replicas import QUICK, WEBHOOKS, Replicas, merged, put_service, registered
 from tests.e2e.support.stream import Stream
 from tests.e2e.support.waiting import eventually
 
@@ -58,7 +58,8 @@ def test_an_uninstall_without_hooks_takes_the_webhooks_along_and_disturbs_no_job
         assert_one_pair(api, "default", job, 4)
         running = identities(api, "train") | identities(api, "before")
         helm("uninstall", "muster", "--no-hooks", *WAIT, kubeconfig=native.kubeconfig)
-        eventually(lambda: registered(api) == [], "the webhooks went with the ClusterRole that owns them", 60)
+        eventually(lambda: registered(api) == [], "the webhooks went with the release", 60)
+        assert not [kind for kind in WEBHOOKS if api.find(kind, "muster")]
         api.create("jobs", gang_job("after"), "default")
         eventually(
             lambda: all_pods(api, "default", "after", 4, is_bound), "a Job starts as if Muster had never been", 60
@@ -151,9 +152,10 @@ class Story:
     def uninstall(self) -> None:
         """Under load from the beginning to the end: nobody waits until no Job is in the middle of getting its pods."""
 
-        def container(pod: Object) -> None:
+        def container(pod: Object) -> int:
             arguments = pod["spec"]["containers"][0]["args"]
             self.answers.append(muster(*arguments, kubeconfig=account_of_the_hook(self._cluster)))
+            return self.answers[-1].code
 
         with kubelet_for(self.api, "leave", container):
             helm("uninstall", "muster", *WAIT, kubeconfig=self._login)
@@ -174,10 +176,6 @@ class Story:
 def settings_of_the_release(api: Api) -> Object:
     settings = yaml.safe_load(api.get("configmaps", "muster", NAMESPACE)["data"]["config.yaml"])
     return merged(settings, QUICK)
-
-
-def registered(api: Api) -> list[str]:
-    return [kind for kind in WEBHOOKS if api.find(kind, "muster")]
 
 
 def identities(api: Api, job: str) -> set[str]:

@@ -14,10 +14,9 @@ from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.load import Load
 from tests.e2e.support.objects import all_pods, gang_job, is_bound
 from tests.e2e.support.pairs import assert_one_pair
-from tests.e2e.support.replicas import NAMESPACE, WEBHOOKS, Replicas
+from tests.e2e.support.replicas import NAMESPACE, WEBHOOKS, Replicas, clean_up, put_service, registered
 from tests.e2e.support.waiting import always, eventually
 
-GUARD, GATE = WEBHOOKS
 PROBE_SECONDS = 1
 NOT_SETTLING = {"leases"}
 """What is written for as long as Muster runs: that it leads."""
@@ -44,12 +43,12 @@ def test_a_gang_starts_and_the_log_has_one_key_for_it(api: Api, replicas: Replic
     assert all("job" in line for line in named)
 
 
-def test_the_webhooks_belong_to_the_role_and_lead_to_the_service(api: Api, replicas: Replicas) -> None:
-    role = api.get("clusterroles", "muster")["metadata"]["uid"]
+def test_the_webhooks_belong_to_the_namespace_and_lead_to_the_service(api: Api, replicas: Replicas) -> None:
+    owner_uid = api.get("namespaces", NAMESPACE)["metadata"]["uid"]
     for kind in WEBHOOKS:
         found = api.get(kind, "muster")
         (owner,) = found["metadata"]["ownerReferences"]
-        assert (owner["kind"], owner["name"], owner["uid"]) == ("ClusterRole", "muster", role)
+        assert (owner["kind"], owner["name"], owner["uid"]) == ("Namespace", NAMESPACE, owner_uid)
         for webhook in found["webhooks"]:
             place = webhook["clientConfig"]["service"]
             assert (place["namespace"], place["name"], place["port"]) == (NAMESPACE, "muster", replicas.relay.port)
@@ -75,15 +74,20 @@ EDITS: dict[str, Callable[[Object], None]] = {
 
 
 @pytest.mark.parametrize("kind", WEBHOOKS)
-@pytest.mark.parametrize("edit", [*EDITS, "deleted"])
-def test_webhooks_that_somebody_changed_are_put_right(api: Api, replicas: Replicas, kind: str, edit: str) -> None:
+@pytest.mark.parametrize("edit", [*EDITS, "deleted, and applied again"])
+def test_webhooks_that_somebody_changed_are_put_right(
+    local: Cluster, api: Api, replicas: Replicas, kind: str, edit: str
+) -> None:
     right = api.get(kind, "muster")
-    if edit == "deleted":
+    if edit == "deleted, and applied again":
         api.delete(kind, "muster")
+        always(lambda: api.find(kind, "muster") is None, "Muster may not create it", 2 * PROBE_SECONDS)
+        assert (
+            "may not create one: run `helm upgrade`, or `kubectl apply -f manifests/webhooks.yaml`" in replicas.logs()
+        )
+        local.install_rights()
     else:
-        changed = json.loads(json.dumps(right))
-        EDITS[edit](changed)
-        api.replace(kind, changed)
+        api.replace(kind, _edited(right, EDITS[edit]))
 
     def restored() -> bool:
         found = api.find(kind, "muster")
@@ -94,7 +98,50 @@ def test_webhooks_that_somebody_changed_are_put_right(api: Api, replicas: Replic
 
 def _ours(found: Object) -> Object:
     owners = [owner["uid"] for owner in found["metadata"].get("ownerReferences", [])]
-    return {"webhooks": found.get("webhooks"), "owners": owners, "labels": found["metadata"].get("labels")}
+    return {"webhooks": found.get("webhooks"), "owners": owners, "annotations": found["metadata"].get("annotations")}
+
+
+ENFORCED = {"key": "control-plane", "operator": "NotIn", "values": ["true"]}
+"""As AKS' admissions enforcer has it."""
+
+
+@pytest.mark.parametrize("kind", WEBHOOKS)
+def test_somebody_else_may_narrow_them_and_that_costs_no_write(
+    local: Cluster, api: Api, replicas: Replicas, kind: str
+) -> None:
+    def narrow(found: Object) -> None:
+        found["metadata"].setdefault("labels", {})["enforced"] = "yes"
+        for webhook in found["webhooks"]:
+            webhook["namespaceSelector"]["matchExpressions"].append(ENFORCED)
+            webhook["objectSelector"].setdefault("matchLabels", {})["team"] = "a"
+
+    right = api.get(kind, "muster")
+    since = local.audit_position()
+    changed = _edited(right, narrow)
+    narrowed = api.replace(kind, changed)
+    always(
+        lambda: api.get(kind, "muster")["metadata"]["generation"] == narrowed["metadata"]["generation"],
+        "it stays narrowed",
+        4 * PROBE_SECONDS,
+    )
+    assert [w for w in local.writes_by_muster(since) if w["objectRef"]["resource"] == kind] == []
+    assert "others narrow" in replicas.logs()
+    broken = _edited(api.get(kind, "muster"), lambda found: found["webhooks"][0]["clientConfig"].pop("caBundle"))
+    broken["webhooks"][0]["namespaceSelector"] = {"matchExpressions": [ENFORCED]}
+    api.replace(kind, broken)
+    eventually(
+        lambda: api.get(kind, "muster")["webhooks"] == narrowed["webhooks"],
+        "ours is back, theirs stays",
+        10,
+        every=0.05,
+    )
+    api.replace(kind, {**api.get(kind, "muster"), "webhooks": right["webhooks"]})
+
+
+def _edited(found: Object, change: Callable[[Object], Any]) -> Object:
+    changed: Object = json.loads(json.dumps(found))
+    change(changed)
+    return changed
 
 
 def test_a_settled_installation_writes_nothing(local: Cluster, api: Api, replicas: Replicas) -> None:
@@ -142,19 +189,15 @@ def test_without_the_right_to_its_secret_it_waits_and_registers_nothing(
     local: Cluster, api: Api, replicas: Replicas, tmp_path: Path
 ) -> None:
     replicas.stop()
-    for kind, name, namespace in (
-        (GUARD, "muster", ""),
-        (GATE, "muster", ""),
-        ("secrets", "muster-certificates", NAMESPACE),
-    ):
-        api.delete(kind, name, namespace)
+    clean_up(api)
+    put_service(api)
     rules = api.get("roles", "muster", NAMESPACE)["rules"]
     api.patch("roles", "muster", {"rules": [rule for rule in rules if rule["resources"] != ["secrets"]]}, NAMESPACE)
     late = replicas[0].start()
     try:
         eventually(lambda: 'cannot get resource "secrets"' in late.readyz()[1], "it is told", 30)
         assert late.livez()[0] == 200
-        assert api.find(GATE, "muster") is None
+        assert registered(api) == []
     finally:
         api.patch("roles", "muster", {"rules": rules}, NAMESPACE)
     replicas.wait_until_ready()

@@ -16,7 +16,7 @@ from tests.e2e.support.command import muster as command
 from tests.e2e.support.leaving import leave_as_the_hook_does, left_behind
 from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
 from tests.e2e.support.profiles import PROFILES, Profile, install_crds
-from tests.e2e.support.replicas import WEBHOOKS, Replicas
+from tests.e2e.support.replicas import WEBHOOKS, Replicas, registered
 from tests.e2e.support.stream import Stream
 from tests.e2e.support.waiting import eventually
 
@@ -59,7 +59,7 @@ def test_no_job_is_split_and_no_webhook_stays(profile: Profile, tmp_path: Path) 
                 stream.more(20)
                 left = leave_as_the_hook_does(cluster, "--wait", "180")
                 assert (left.code, left.err) == (0, ""), left.out
-                assert not any(cluster.api.find(kind, "muster") for kind in WEBHOOKS)
+                assert registered(cluster.api) == []
                 assert left_behind(cluster.api) == {}
                 assert "half in their gang" not in left.out
                 stream.more(10)
@@ -94,7 +94,7 @@ def test_whom_it_waits_for_and_what_becomes_of_those_whose_time_is_over(tmp_path
             api.create("jobs", gang_job("later"), place)
             eventually(lambda: events_on(api, place, "later"), "the quota is full")
             assert process.poll() is None, "it waits"
-            assert all(api.find(kind, "muster") for kind in WEBHOOKS)
+            assert len(registered(api)) == 2
             set_quota(api, place, 100)
             out, err = process.communicate(timeout=90)
         assert (process.returncode, err) == (0, "")

@@ -12,6 +12,9 @@
 {{- if gt (add 30 (int .Values.leadership.durationSeconds) (int .Values.leave.waitSeconds)) (int .Values.leave.timeoutSeconds) }}
 {{- fail "leave.waitSeconds plus leadership.durationSeconds plus 30 seconds to start must fit into leave.timeoutSeconds" }}
 {{- end }}
+{{- if and .Values.priorityClassQuota.enabled (not .Values.priorityClassName) }}
+{{- fail "priorityClassQuota.enabled takes a priorityClassName: there is no priority to make a quota for" }}
+{{- end }}
 {{- if eq (int .Values.ports.admission) (int .Values.ports.health) }}
 {{- fail "ports.health and ports.admission must differ" }}
 {{- end }}

@@ -18,12 +18,13 @@ serving:
   port: {{ int .Values.ports.admission }}
   healthPort: {{ int .Values.ports.health }}
   drainSeconds: {{ .Values.drainSeconds }}
+{{- if .Values.serving.clientCA.configMap }}
+  clientCA: /etc/muster/client-ca/ca.crt
+{{- end }}
 service:
   name: muster
   namespace: {{ .Release.Namespace }}
   port: 443
-owner:
-  clusterRole: muster
 certificates:
 {{- if eq .Values.certificates.provider "cert-manager" }}
   mode: files

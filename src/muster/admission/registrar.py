@@ -1,26 +1,30 @@
-"""The webhook configurations of an installed Muster: kept right by whoever leads, and owned by its ClusterRole."""
+"""The webhook configurations of an installed Muster: the leader keeps them right, and Muster's namespace owns them.
+
+The chart ships both without webhooks, so Muster needs no right to create any: it has `get` and `update` by name.
+"""
 
 import asyncio
 import base64
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from cryptography import x509
 
 from muster.admission.authorities import Authorities
+from muster.admission.narrowing import added_by_others, is_as_wanted, put_right, wanted
 from muster.admission.webhooks import NAME, at_service, mutating_configuration, validating_configuration
 from muster.api.dialect import Dialect
 from muster.config.types import Settings
 from muster.kube.client import KubeClient, Object
-from muster.kube.errors import AlreadyExists, Conflict, Forbidden, KubeError, NotFound
-from muster.kube.resources import CLUSTER_ROLES, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
+from muster.kube.errors import Forbidden, KubeError, NotFound, plain_text
+from muster.kube.resources import MUTATING_WEBHOOKS, NAMESPACES, VALIDATING_WEBHOOKS, Resource
 from muster.runtime.health import ADMISSION, API, CERTIFICATE, SERVING, WATCHING, Health
 
 logger = logging.getLogger(__name__)
 
 SOON_SECONDS = 1.0
+WHAT_TO_APPLY = "Muster may not create one: run `helm upgrade`, or `kubectl apply -f manifests/webhooks.yaml`"
 
 
 PATIENCE = 30
@@ -126,25 +130,23 @@ class Registrar:
         # The guard first: a gang must not exist for a moment without it.
         guard = validating_configuration(NAME, reach, self.settings)
         gate = mutating_configuration(NAME, reach, self.settings, dialect)
+        missing: list[str] = []
         for resource, body in ((VALIDATING_WEBHOOKS, guard), (MUTATING_WEBHOOKS, gate)):
-            await self._put(resource, {**body, "metadata": {**body["metadata"], "ownerReferences": owners}})
+            try:
+                found = await self.client.get(resource, "", NAME)
+                if found.get("webhooks") or not missing:
+                    await self._put(resource, found, wanted(body, owners))
+            except NotFound:
+                missing.append(body["kind"])
+        if missing:
+            raise NotFound(f"there is no {' and no '.join(missing)} {NAME}, and {WHAT_TO_APPLY}")
 
-    async def _put(self, resource: Resource, wanted: Object) -> None:
-        try:
-            found = await self.client.get(resource, "", NAME)
-        except NotFound:
-            await self._create(resource, wanted)
-            return
+    async def _put(self, resource: Resource, found: Object, wanted: Object) -> None:
+        if added := added_by_others(found):
+            what = plain_text("; ".join(added))
+            self._tell(logging.INFO, f"others narrow {resource.plural} {NAME}, and Muster keeps it: {what}")
         if is_as_wanted(found, wanted):
             return
-        try:
-            await self._replace(resource, found, wanted)
-        except NotFound:
-            await self._create(resource, wanted)
-        else:
-            logger.info("put %s %s right", resource.plural, NAME)
-
-    async def _replace(self, resource: Resource, found: Object, wanted: Object) -> None:
         try:
             await self.client.replace(resource, "", NAME, put_right(found, wanted))
         except Forbidden as error:
@@ -152,32 +154,33 @@ class Registrar:
             with_its_owners = {**wanted, "metadata": {**wanted["metadata"], "ownerReferences": []}}
             if not is_as_wanted(found, with_its_owners):
                 await self.client.replace(resource, "", NAME, put_right(found, with_its_owners))
-            self._warn(f"the owner of {resource.plural} {NAME} cannot be put right: {error}")
-
-    async def _create(self, resource: Resource, wanted: Object) -> None:
-        try:
-            await self.client.create(resource, "", wanted)
-        except AlreadyExists as error:
-            raise Conflict(f"{resource.plural} {NAME} changes under us") from error
-        logger.info("registered %s %s", resource.plural, NAME)
+            self._warn(
+                f"{resource.plural} {NAME} has no owner, and stays when somebody deletes the namespace "
+                f"{self.settings.service.namespace}: {error}"
+            )
+        else:
+            logger.info("%s %s %s", "put right" if found.get("webhooks") else "registered", resource.plural, NAME)
 
     async def _owners(self) -> list[Object]:
-        """Its UID is read anew each time: an owner that is gone would take the webhooks along."""
-        name = self.settings.owner.cluster_role
-        if not name:
-            return []
+        """Muster's namespace: whoever deletes it deletes the Service, and the webhooks would refuse every pod.
+
+        Its UID is read anew each time: an owner that is gone would take the webhooks along.
+        """
+        name = self.settings.service.namespace
         try:
-            role = await self.client.get(CLUSTER_ROLES, "", name)
+            found = await self.client.get(NAMESPACES, "", name)
         except NotFound:
-            self._warn(f"there is no ClusterRole {name} to own the webhooks: they stay when Muster is deleted")
+            self._warn(f"namespace {name} does not exist, so nothing owns the webhooks: they stay when Muster goes")
             return []
-        uid = role["metadata"]["uid"]
-        return [{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": name, "uid": uid}]
+        return [{"apiVersion": "v1", "kind": "Namespace", "name": name, "uid": found["metadata"]["uid"]}]
 
     def _warn(self, sentence: str) -> None:
+        self._tell(logging.WARNING, sentence)
+
+    def _tell(self, level: int, sentence: str) -> None:
         """Once, for as long as it is so."""
         if sentence not in self._told | self._telling:
-            logger.warning("%s", sentence)
+            logger.log(level, "%s", sentence)
         self._telling.add(sentence)
 
     async def _in_place(self) -> bool:
@@ -205,38 +208,3 @@ def _authorities(webhook: Object) -> frozenset[x509.Certificate]:
         return frozenset(x509.load_pem_x509_certificates(bundle))
     except ValueError:
         return frozenset()
-
-
-def is_as_wanted(found: Object, wanted: Object) -> bool:
-    """As far as it is ours: labels and owners of others may stay."""
-    theirs, ours = found["metadata"], wanted["metadata"]
-    labelled = ours["labels"].items() <= (theirs.get("labels") or {}).items()
-    owned = all(
-        owner in map(_owner, theirs.get("ownerReferences") or ()) for owner in map(_owner, ours["ownerReferences"])
-    )
-    return labelled and owned and _said(found.get("webhooks")) == _said(wanted["webhooks"])
-
-
-def put_right(found: Object, wanted: Object) -> Object:
-    """What is wanted, in the place of what was found, with what others put on it."""
-    theirs, ours = found["metadata"], wanted["metadata"]
-    names = {(owner["kind"], owner["name"]) for owner in ours["ownerReferences"]}
-    others = [o for o in theirs.get("ownerReferences") or () if (o.get("kind"), o.get("name")) not in names]
-    metadata = {
-        **theirs,
-        "labels": {**(theirs.get("labels") or {}), **ours["labels"]},
-        "ownerReferences": [*others, *ours["ownerReferences"]],
-    }
-    return {**wanted, "metadata": metadata}
-
-
-def _owner(reference: Object) -> tuple[Any, ...]:
-    return reference.get("kind"), reference.get("name"), reference.get("uid")
-
-
-def _said(value: Any) -> Any:
-    """Without what says nothing: the API server leaves empty things out, or puts them in."""
-    if isinstance(value, dict):
-        said = {key: _said(each) for key, each in value.items()}
-        return {key: each for key, each in said.items() if each not in (None, "", [], {})}
-    return [_said(each) for each in value] if isinstance(value, list) else value

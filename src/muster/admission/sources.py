@@ -12,7 +12,7 @@ from muster.admission.bundle import CA_CERTIFICATE, CERTIFICATE, KEY, Bundle, Ne
 from muster.admission.certificates import ServingCertificate
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
 from muster.kube.client import KubeClient, Object
-from muster.kube.errors import AlreadyExists, Conflict, NotFound
+from muster.kube.errors import AlreadyExists, Conflict, NotFound, Rejected
 from muster.kube.resources import SECRETS
 
 logger = logging.getLogger(__name__)
@@ -61,13 +61,19 @@ class SharedSecret:
     async def _write(self, found: Object | None, bundle: Bundle) -> bool:
         try:
             if found is None:
-                await self.client.create(SECRETS, self.namespace, self._manifest(bundle))
+                await self._create(bundle)
             else:
                 kept = {**found, "data": bundle.data()}  # its type cannot change
                 await self.client.replace(SECRETS, self.namespace, self.name, kept)
         except (AlreadyExists, Conflict, NotFound):
             return False
         return True
+
+    async def _create(self, bundle: Bundle) -> None:
+        try:
+            await self.client.create(SECRETS, self.namespace, self._manifest(bundle))
+        except NotFound as error:
+            raise Rejected(f"namespace {self.namespace} does not exist: create it") from error
 
     def _manifest(self, bundle: Bundle) -> Object:
         return {

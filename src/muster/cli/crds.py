@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from muster.cli.explaining import explained
+
 if TYPE_CHECKING:
     from muster.crds.installing import Installed
     from muster.kube.http import HttpClient
@@ -114,16 +116,12 @@ def _loss(found: list["Installed"]) -> str:
 def _on_cluster(kubeconfig: Path | None, context: str | None, work: Callable[["HttpClient"], Awaitable[None]]) -> None:
     import asyncio
 
-    from muster.cli.main import Failure
-    from muster.crds.survey import Refused
-    from muster.kube.credentials import NoCredentials, load_credentials
+    from muster.kube.credentials import load_credentials
     from muster.kube.http import HttpClient
 
     async def connected() -> None:
         async with HttpClient(load_credentials(kubeconfig, context)) as client:
             await work(client)
 
-    try:
+    with explained():
         asyncio.run(connected())
-    except (NoCredentials, Refused) as problem:
-        raise Failure(str(problem)) from problem

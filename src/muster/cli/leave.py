@@ -17,7 +17,7 @@ from muster.api.dialect import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, Dialec
 from muster.api.podgroup import PROTECTION
 from muster.api.wire import Unreadable
 from muster.cli.completing import Completing
-from muster.cli.lease import LOOK_SECONDS, LeaseInHand
+from muster.cli.lease import LOOK_SECONDS, TRIES, LeaseInHand
 from muster.config.types import Settings
 from muster.kube.client import KubeClient, Object, every_item
 from muster.kube.credentials import Credentials
@@ -71,6 +71,9 @@ class Leave:
         async with self._going_on("gangs cannot be waited for"):
             await self._wait_for(gangs, told)
         await self._round()
+        if not self.dev:
+            async with self._going_on(f"webhooks {DEV_NAME} cannot be looked for"):
+                await self._mention_dev()
         if not self.dry_run:
             await self.sleep(max(LOOK_SECONDS, lease.noticed_at - self.clock()))
             await self._until_nothing_comes_back()
@@ -95,9 +98,10 @@ class Leave:
     async def _round(self, again: bool = False) -> bool:
         """The webhooks first: from then on nothing new needs Muster. True if there was anything."""
         found = False
-        for name in (NAME, *((DEV_NAME,) if self.dev else ())):
-            for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
-                found |= await self._remove(resource, name, again=again)
+        for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
+            found |= await self._empty(resource, again)
+            if self.dev:
+                found |= await self._remove(resource, DEV_NAME, again=again)
         for dialect in (CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP):
             async with self._going_on(f"PodGroups of {dialect.group} cannot be released"):
                 found |= await self._release(dialect, again)
@@ -112,6 +116,42 @@ class Leave:
             self._did(f"taken the Lease {lease}: replicas that run register nothing and begin no gang any more")
             return True
         return False
+
+    async def _empty(self, resource: Resource, again: bool) -> bool:
+        """The configuration itself stays: it belongs to the chart, and a Muster that starts again may not create it."""
+        what = f"{resource} {NAME}"
+        async with self._going_on(f"the webhooks of {what} cannot be removed"):
+            try:
+                had_any = await self._emptied(resource)
+            except NotFound:
+                had_any = False
+            if had_any:
+                self._did(f"removed the webhooks of {what}{', which had come back' if again else ''}")
+            elif not again:
+                self.say(f"there is no webhook in {what}")
+            return had_any
+        return False
+
+    async def _emptied(self, resource: Resource) -> bool:
+        for _ in range(TRIES):
+            found = await self.client.get(resource, "", NAME)
+            if not found.get("webhooks"):
+                return False
+            try:
+                await self.client.replace(resource, "", NAME, {**found, "webhooks": []})
+            except Conflict:
+                continue
+            return True
+        raise Conflict("it keeps changing")
+
+    async def _mention_dev(self) -> None:
+        """A `muster run --dev` that was killed leaves webhooks that refuse pods."""
+        for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
+            try:
+                await self.client.get(resource, "", DEV_NAME)
+            except NotFound:
+                continue
+            self.say(f"{resource} {DEV_NAME} is of a `muster run --dev`: if none runs, it refuses pods; add --dev")
 
     async def _remove(self, resource: Resource, name: str, namespace: str = "", again: bool = False) -> bool:
         what = f"{resource} {f'{namespace}/' if namespace else ''}{name}"

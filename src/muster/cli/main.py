@@ -1,17 +1,19 @@
 """`muster`, also as `kubectl muster`."""
 
+import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from muster import __version__
 from muster.cli.config import config
 from muster.cli.crds import crds
+from muster.cli.explaining import explained
 
-USAGE = 2
-"""Exit code of a call that was not understood."""
+FAILED, USAGE, INTERRUPTED = 1, 2, 130
+"""Exit codes: something was not done, the call was not understood, somebody pressed Ctrl-C."""
 
 app = typer.Typer(
     name="muster",
@@ -28,6 +30,14 @@ app.add_typer(config)
 
 class Failure(Exception):
     """What a person did wrong, or what is in the way, in one sentence."""
+
+    code = FAILED
+
+
+class Misuse(Failure):
+    """Flags that make no sense."""
+
+    code = USAGE
 
 
 @app.callback()
@@ -94,28 +104,30 @@ def leave(
 
     from muster.cli.config import read_settings
     from muster.cli.leave import leave as going
-    from muster.kube.credentials import NoCredentials, load_credentials
+    from muster.kube.credentials import load_credentials
 
-    try:
-        credentials = load_credentials(kubeconfig, context)
-    except NoCredentials as missing:
-        raise Failure(str(missing)) from missing
-    problems = asyncio.run(going(credentials, read_settings(config), dev, dry_run, wait))
+    settings = read_settings(config)
+    with explained():
+        problems = asyncio.run(going(load_credentials(kubeconfig, context), settings, dev, dry_run, wait))
     for problem in problems:
         typer.echo(f"muster: {problem}", err=True)
-    raise typer.Exit(1 if problems else 0)
+    raise typer.Exit(FAILED if problems else 0)
 
 
 def main() -> None:
+    """Exit codes: 0 done, 1 failed, 2 not understood, 130 interrupted (docs/operations.md)."""
     try:
         # Outside its standalone mode Click returns the code of an Exit; dropped, every failure would end with 0.
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code)
     except Failure as failure:
-        sys.exit(f"muster: {failure}")
-    except typer.Exit as leaving:
-        sys.exit(leaving.exit_code)
-    except typer.Abort:
-        sys.exit(130)
+        typer.echo(f"muster: {failure}", err=True)
+        sys.exit(failure.code)
+    except (typer.Abort, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
+    except OSError as error:
+        _give_up_on_output(error)
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
@@ -123,3 +135,9 @@ def main() -> None:
         if message := error.format_message():
             typer.echo(f"muster: {message}", err=True)
         sys.exit(USAGE)
+
+
+def _give_up_on_output(error: OSError) -> NoReturn:
+    """Nobody reads it, or there is no room for it. Python would try once more at its end, and say so."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(FAILED if isinstance(error, BrokenPipeError) else f"muster: {error}")

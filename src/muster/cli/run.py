@@ -19,7 +19,7 @@ from muster.admission.server import AdmissionServer
 from muster.cli.config import read_settings
 from muster.cli.lives import Cluster, live
 from muster.cli.logs import log_to_stderr
-from muster.cli.main import Failure
+from muster.cli.main import Failure, Misuse
 from muster.cli.roles import Dev, Given, Installed, Role
 from muster.config.types import Settings
 from muster.core.election import Terms
@@ -80,7 +80,7 @@ def _settings(options: Options) -> Settings:
     """The file's, and what flags and the way to run say on top."""
     level = options.log_level.lower() if options.log_level is not None else None
     if level is not None and level not in LEVELS:
-        raise Failure(f"--log-level is one of {', '.join(LEVELS)}, not {options.log_level!r}")
+        raise Misuse(f"--log-level is one of {', '.join(LEVELS)}, not {options.log_level!r}")
     settings, serving = read_settings(options.config), options.serving
     changes: dict[str, object] = {}
     if serving.dev:
@@ -104,7 +104,7 @@ def _role(serving: Serving, settings: Settings) -> Role:
     if serving.certificate is None and serving.key is None:
         return Installed(settings)
     if serving.certificate is None or serving.key is None:
-        raise Failure("--tls-certificate and --tls-key belong together")
+        raise Misuse("--tls-certificate and --tls-key belong together")
     return Given.read(serving.certificate, serving.key)
 
 

@@ -120,11 +120,6 @@ class Service(_Part):
         return f"{self.name}.{self.namespace or OWN_NAMESPACE}.svc"
 
 
-class Owner(_Part):
-    cluster_role: str = "muster"
-    """The ClusterRole that owns the webhook configurations: they go when it is deleted. Empty: nobody cleans up."""
-
-
 class Certificates(_Part):
     mode: Literal["self-managed", "files"] = "self-managed"
     """self-managed: Muster is its own authority. files: somebody else (cert-manager) keeps them in `directory`."""
@@ -205,8 +200,6 @@ class Settings(_Part):
     """Where Muster listens."""
     service: Service = Service()
     """How the API server reaches admission."""
-    owner: Owner = Owner()
-    """Who takes the webhook configurations along when it goes."""
     certificates: Certificates = Certificates()
     """What admission is served with."""
     webhooks: Webhooks = Webhooks()

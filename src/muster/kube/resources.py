@@ -30,11 +30,11 @@ def can_be_a_name(name: str) -> bool:
 
 JOBS = Resource("batch", "v1", "jobs")
 PODS = Resource("", "v1", "pods")
+NAMESPACES = Resource("", "v1", "namespaces")
 PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses")
 EVENTS = Resource("", "v1", "events")
 SECRETS = Resource("", "v1", "secrets")
 LEASES = Resource("coordination.k8s.io", "v1", "leases")
-CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles")
 ACCESS_REVIEWS = Resource("authorization.k8s.io", "v1", "selfsubjectaccessreviews")
 MUTATING_WEBHOOKS = Resource("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations")
 VALIDATING_WEBHOOKS = Resource("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations")

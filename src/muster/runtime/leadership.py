@@ -173,7 +173,9 @@ class Leadership:
         began = self.clock()
         try:
             written = await self._write(move)
-        except (Conflict, AlreadyExists, NotFound):
+        except (Conflict, AlreadyExists, NotFound) as error:
+            if isinstance(error, NotFound) and isinstance(move, Create):
+                raise NotFound(f"namespace {self.namespace} does not exist") from error
             return 0.0  # somebody was faster: look again
         if not self._leaving:
             self._standing = won(self._standing, written, began, self.terms)

@@ -56,8 +56,9 @@ def everything_in(cluster: Cluster) -> set[str]:
 
 
 @contextmanager
-def kubelet_for(api: Api, component: str, run: Callable[[Object], None]) -> Iterator[list[Object]]:
-    """Runs the next pod of that component, and ends it well, as its kubelet would. The value gets the pod."""
+def kubelet_for(api: Api, component: str, run: Callable[[Object], int], pods: int = 1) -> Iterator[list[Object]]:
+    """Runs that many pods of that component, one after the other, and ends each with the exit code that `run` gives, as
+    its kubelet would. The value gets the pods."""
     seen: list[Object] = []
 
     def pod() -> Object | None:
@@ -65,22 +66,11 @@ def kubelet_for(api: Api, component: str, run: Callable[[Object], None]) -> Iter
         return next((each for each in found if each.get("status", {}).get("phase") == "Running"), None)
 
     def play() -> None:
-        running = eventually(pod, f"a pod of {component} runs", 60)
-        run(running)
-        ended = [
-            {
-                "name": each["name"],
-                "image": each["image"],
-                "imageID": "",
-                "ready": False,
-                "restartCount": 0,
-                "state": STATE,
-            }
-            for each in running["spec"]["containers"]
-        ]
-        status = {"status": {"phase": "Succeeded", "containerStatuses": ended}}
-        api.patch("pods", running["metadata"]["name"], status, NAMESPACE, part="/status")
-        seen.append(running)
+        for _ in range(pods):
+            running = eventually(pod, f"a pod of {component} runs", 90)
+            status = _ended(running, run(running))
+            api.patch("pods", running["metadata"]["name"], {"status": status}, NAMESPACE, part="/status")
+            seen.append(running)
 
     thread = threading.Thread(target=play, daemon=True)
     thread.start()
@@ -88,7 +78,11 @@ def kubelet_for(api: Api, component: str, run: Callable[[Object], None]) -> Iter
     thread.join(120)
 
 
-STATE = {"terminated": {"exitCode": 0, "reason": "Completed"}}
+def _ended(pod: Object, code: int) -> Object:
+    state = {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed"}}
+    rest = {"imageID": "", "ready": False, "restartCount": 0, "state": state}
+    containers = [{"name": each["name"], "image": each["image"], **rest} for each in pod["spec"]["containers"]]
+    return {"phase": "Failed" if code else "Succeeded", "containerStatuses": containers}
 
 
 def flow_schema_of_calls(account: Api) -> str:

@@ -91,8 +91,12 @@ class Cluster:
             hack_cluster("down", "--name", self.name)
 
 
+RIGHTS = ("namespace.yaml", "rbac.yaml", "webhooks.yaml", "dev-rbac.yaml")
+"""Of manifests/: what Muster needs of a cluster, but for the processes."""
+
+
 def rights() -> list[dict[str, Any]]:
-    texts = [(ROOT / "manifests" / name).read_text() for name in ("namespace.yaml", "rbac.yaml", "dev-rbac.yaml")]
+    texts = [(ROOT / "manifests" / name).read_text() for name in RIGHTS]
     return [document for text in texts for document in yaml.safe_load_all(text)]
 
 

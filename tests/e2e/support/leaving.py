@@ -11,12 +11,11 @@ from tests.e2e.support.clusters import Cluster, hack_cluster
 from tests.e2e.support.command import Answer
 from tests.e2e.support.command import muster as command
 from tests.e2e.support.objects import pods_of
-from tests.e2e.support.replicas import WEBHOOKS
+from tests.e2e.support.replicas import registered
 from tests.e2e.support.waiting import eventually
 
 PROTECTION = "scheduling.k8s.io/podgroup-protection"
 ITS_OWN = (
-    *((kind, "muster", "") for kind in WEBHOOKS),
     ("secrets", "muster-certificates", NAMESPACE),
     ("leases", "muster", NAMESPACE),
 )
@@ -25,7 +24,7 @@ ITS_OWN = (
 def leave_as_the_hook_does(cluster: Cluster, *flags: str) -> Answer:
     """Logged in as the account of the chart's hook, with exactly its rights."""
     for document in yaml.safe_load_all(rendered("--show-only", "templates/leave.yaml")):
-        if document["kind"] != "Job":
+        if document["kind"] not in {"Job", "NetworkPolicy"}:
             _put(cluster.api, document)
     return command("leave", *flags, kubeconfig=account_of_the_hook(cluster))
 
@@ -43,8 +42,9 @@ def _put(api: Api, document: Object) -> None:
 
 
 def left_behind(api: Api) -> dict[str, str]:
-    """Of what Muster has made for itself: the UID of each."""
+    """Of what Muster has made for itself: the UID of each. A webhook configuration without webhooks is the chart's."""
     found = {kind: api.find(kind, name, namespace) for kind, name, namespace in ITS_OWN}
+    found |= {kind: api.find(kind, "muster") for kind in registered(api)}
     return {kind: thing["metadata"]["uid"] for kind, thing in found.items() if thing is not None}
 
 

@@ -179,10 +179,16 @@ def put_service(api: Api) -> None:
             raise
 
 
+def registered(api: Api) -> list[str]:
+    """The kinds of webhook configurations of Muster that have webhooks in them."""
+    return [kind for kind in WEBHOOKS if (api.find(kind, "muster") or {}).get("webhooks")]
+
+
 def clean_up(api: Api) -> None:
     """What an uninstall takes away, so that the next test begins anew."""
+    for kind in registered(api):
+        api.patch(kind, "muster", {"webhooks": []})  # the objects themselves are the chart's
     places = [
-        *((kind, "muster", "") for kind in WEBHOOKS),
         ("secrets", "muster-certificates", NAMESPACE),
         ("leases", "muster", NAMESPACE),
         ("services", "muster", NAMESPACE),

@@ -10,6 +10,7 @@ import pytest
 
 from muster.admission.authorities import Authorities
 from muster.admission.certificates import as_pem, new_authority
+from muster.admission.narrowing import WRITTEN
 from muster.admission.registrar import Registrar, registered_authorities
 from muster.api.dialect import CRD_IN_OWN_GROUP, NATIVE
 from muster.config.loading import in_its_place
@@ -23,14 +24,22 @@ from tests.fake_cluster import MUSTER, USER, FakeClient, FakeCluster
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 OURS, BEFORE = (new_authority(NOW, timedelta(days=9)).certificate for _ in range(2))
 GATE, GUARD = ("mutatingwebhookconfigurations", "", "muster"), ("validatingwebhookconfigurations", "", "muster")
+CHART_LABELS = {"app.kubernetes.io/name": "muster", "app.kubernetes.io/managed-by": "Helm"}
 SETTINGS = in_its_place(Settings(probe_seconds=0.01), {"POD_NAMESPACE": "ours"})
 
 
 @pytest.fixture
 def cluster() -> FakeCluster:
     made = FakeCluster()
-    made.create("clusterroles", "", {"metadata": {"name": "muster", "uid": "role-1"}}, USER)
+    made.create("namespaces", "", {"metadata": {"name": "ours", "uid": "namespace-1"}}, USER)
+    apply_the_chart(made)
     return made
+
+
+def apply_the_chart(cluster: FakeCluster, *places: tuple[str, str, str]) -> None:
+    """Both configurations, without webhooks."""
+    for plural, namespace, name in places or (GATE, GUARD):
+        cluster.create(plural, namespace, {"metadata": {"name": name, "labels": dict(CHART_LABELS)}}, USER)
 
 
 def registrar(cluster: FakeCluster, settings: Settings = SETTINGS, client: FakeClient | None = None) -> Registrar:
@@ -43,14 +52,15 @@ def our_writes(cluster: FakeCluster) -> list[str]:
     return [f"{change.verb} {change.plural}" for change in cluster.history if change.actor == MUSTER]
 
 
-async def test_they_point_at_the_service_and_belong_to_the_role(cluster: FakeCluster) -> None:
+async def test_they_point_at_the_service_and_belong_to_the_namespace(cluster: FakeCluster) -> None:
     await registrar(cluster).register(NATIVE)
-    assert our_writes(cluster) == [f"ADDED {GUARD[0]}", f"ADDED {GATE[0]}"], "the guard first"
+    assert our_writes(cluster) == [f"MODIFIED {GUARD[0]}", f"MODIFIED {GATE[0]}"], "the guard first"
     for place, path in ((GATE, "/pod-gate"), (GUARD, "/parallelism-guard")):
         found = cluster.get(*place)
         assert found["metadata"]["ownerReferences"] == [
-            {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": "muster", "uid": "role-1"}
+            {"apiVersion": "v1", "kind": "Namespace", "name": "ours", "uid": "namespace-1"}
         ]
+        assert found["metadata"]["labels"] == CHART_LABELS, "Helm's, or it would take the object for somebody else's"
         webhook = found["webhooks"][0]
         assert webhook["clientConfig"] == {
             "service": {"name": "muster", "namespace": "ours", "port": 443, "path": path},
@@ -67,15 +77,21 @@ async def test_what_is_right_costs_no_write(cluster: FakeCluster) -> None:
     assert cluster.revision == before
 
 
+ENFORCED = {"key": "control-plane", "operator": "NotIn", "values": ["true"]}
+"""As AKS' admissions enforcer has it."""
+
+
 def as_the_server_shows_it(found: Object) -> None:
     """With what it adds, and what others add, which is theirs."""
     metadata = found["metadata"]
     metadata["labels"]["helm.sh/chart"] = "x"
-    metadata["annotations"] = {"a": "b"}
+    metadata["annotations"]["a"] = "b"
     metadata["generation"] = 3
     metadata["ownerReferences"].append({"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"})
     for webhook in found["webhooks"]:
         webhook.setdefault("matchConditions", [])
+        webhook["namespaceSelector"].setdefault("matchExpressions", []).append(dict(ENFORCED))
+        webhook["objectSelector"].setdefault("matchLabels", {})["team"] = "a"
 
 
 CHANGES: dict[str, Callable[[Object], Any]] = {
@@ -90,9 +106,10 @@ CHANGES: dict[str, Callable[[Object], Any]] = {
     ),
     "one more webhook": lambda found: found["webhooks"].append({"name": "x"}),
     "no webhook": lambda found: found.pop("webhooks"),
-    "no label": lambda found: found["metadata"].pop("labels"),
+    "no annotation": lambda found: found["metadata"].pop("annotations"),
+    "an annotation that is none": lambda found: found["metadata"]["annotations"].update({WRITTEN: "[1"}),
     "no owner": lambda found: found["metadata"].pop("ownerReferences"),
-    "an owner that is gone": lambda found: found["metadata"]["ownerReferences"][0].update(uid="role-0"),
+    "an owner that is gone": lambda found: found["metadata"]["ownerReferences"][0].update(uid="namespace-0"),
 }
 
 
@@ -109,30 +126,8 @@ async def test_what_is_wrong_is_put_right_with_one_write(
     again = cluster.get(*place)
     assert again["webhooks"] == right["webhooks"]
     assert again["metadata"]["ownerReferences"] == right["metadata"]["ownerReferences"]
-    assert again["metadata"]["labels"] == right["metadata"]["labels"]
+    assert again["metadata"]["annotations"] == right["metadata"]["annotations"]
     assert cluster.revision == before + 1
-
-
-async def test_what_others_put_on_it_stays(cluster: FakeCluster) -> None:
-    await registrar(cluster).register(NATIVE)
-    cluster.update(*GATE, as_the_server_shows_it, USER)
-    cluster.update(*GATE, CHANGES["it fails open"], USER)
-    await registrar(cluster).register(NATIVE)
-    metadata = cluster.get(*GATE)["metadata"]
-    assert metadata["annotations"] == {"a": "b"}
-    assert metadata["labels"]["helm.sh/chart"] == "x"
-    assert {owner["kind"] for owner in metadata["ownerReferences"]} == {"Node", "ClusterRole"}
-
-
-async def test_without_the_role_nobody_owns_them_and_that_is_told_once(
-    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
-) -> None:
-    cluster.remove("clusterroles", "", "muster", USER)
-    made = registrar(cluster)
-    await made.register(NATIVE)
-    await made.register(NATIVE)
-    assert cluster.get(*GATE)["metadata"]["ownerReferences"] == []
-    assert sum("no ClusterRole muster" in record.message for record in caplog.records) == 1
 
 
 async def test_selectors_of_the_operator_narrow_ours(cluster: FakeCluster) -> None:
@@ -187,13 +182,14 @@ async def test_only_the_leader_registers(cluster: FakeCluster) -> None:
     assert len(our_writes(cluster)) == 2
 
 
-async def test_they_are_kept_and_made_again(cluster: FakeCluster) -> None:
+async def test_they_are_kept_and_written_again(cluster: FakeCluster) -> None:
     task = asyncio.create_task(registrar(cluster).keep(NATIVE, Health()))
     await asyncio.sleep(0.1)
     assert len(our_writes(cluster)) == 2, "a settled one is only looked at"
     cluster.remove(*GATE, USER)
+    apply_the_chart(cluster, GATE)
     await asyncio.sleep(0.1)
-    assert cluster.get(*GATE)
+    assert cluster.get(*GATE)["webhooks"]
     task.cancel()
 
 
@@ -228,9 +224,6 @@ async def test_a_service_that_never_answers_us_may_answer_others(
 class Lacking(FakeClient):
     """Without the right to write webhooks."""
 
-    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
-        raise Forbidden("cannot create resource")
-
     async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
         raise Forbidden("cannot update resource")
 
@@ -238,7 +231,7 @@ class Lacking(FakeClient):
 async def test_webhooks_that_cannot_be_made_are_a_reason_not_to_be_ready(cluster: FakeCluster) -> None:
     health = Health()
     await keeping(registrar(cluster, client=Lacking(cluster)), health)
-    assert health.sentence == "not ready: the webhooks cannot be registered: cannot create resource"
+    assert health.sentence == "not ready: the webhooks cannot be registered: cannot update resource"
     assert not health.is_well(ADMISSION)
 
 
@@ -258,7 +251,7 @@ class MayNotChangeOwners(FakeClient):
 
     async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
         owners = self.cluster.get(resource.plural, namespace, name)["metadata"].get("ownerReferences") or []
-        if body["metadata"]["ownerReferences"] != owners:
+        if (body["metadata"].get("ownerReferences") or []) != owners:
             raise Forbidden("cannot set an ownerRef on a resource you can't delete")
         return await super().replace(resource, namespace, name, body)
 
@@ -274,7 +267,7 @@ async def test_an_owner_that_cannot_be_put_right_is_told_once_and_the_rest_is_pu
     await keeping(registrar(cluster, client=MayNotChangeOwners(cluster)), health)
     assert cluster.get(*GATE)["webhooks"] == right
     assert cluster.revision == before + 1
-    assert sum("cannot be put right" in record.message for record in caplog.records) == 1
+    assert sum("has no owner" in record.message for record in caplog.records) == 1
     assert health.ready
 
 

@@ -12,7 +12,7 @@ from muster.admission.bundle import CA_CERTIFICATE, CERTIFICATE, KEY, Plan, Unus
 from muster.admission.certificates import self_signed
 from muster.admission.sources import Files, SharedSecret
 from muster.kube.client import Object
-from muster.kube.errors import Conflict, NotFound
+from muster.kube.errors import Conflict, KubeError, NotFound
 from muster.kube.resources import Resource
 from tests.fake_cluster import USER, FakeClient, FakeCluster
 
@@ -53,6 +53,16 @@ async def test_whoever_is_first_makes_it_and_a_settled_one_costs_no_write(cluste
     (secret,) = cluster.find("secrets")
     assert (secret["type"], set(secret["data"])) == ("Opaque", {"ca.crt", "ca.key", "tls.crt", "tls.key"})
     assert served.problem(HOST, NOW) == ""
+
+
+class WithoutNamespace(FakeClient):
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        raise NotFound(f'namespaces "{namespace}" not found')
+
+
+async def test_a_namespace_that_is_missing_is_named_as_the_cause(cluster: FakeCluster, clock: Clock) -> None:
+    with pytest.raises(KubeError, match="namespace muster-system does not exist"):
+        await replica(cluster, clock, WithoutNamespace(cluster)).read()
 
 
 @pytest.mark.parametrize("count", [2, 8])

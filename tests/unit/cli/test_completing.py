@@ -12,7 +12,7 @@ from muster.runtime import leadership
 from muster.runtime.leadership import Leadership
 from tests.builders import JobBuilder, a_gang, a_pod, a_pod_group
 from tests.fake_cluster import USER, FakeClient, FakeCluster
-from tests.unit.cli.test_leave import FORBIDDEN, GATE, LEASE, SETTINGS, Leaver, until
+from tests.unit.cli.test_leave import FORBIDDEN, GATE, LEASE, SETTINGS, Leaver, has_webhooks, until
 
 GROUP = "train-group"
 WAITING = "waiting up to 60 s for the pods of default/train (2 of 4 pods)"
@@ -29,7 +29,7 @@ def cluster() -> FakeCluster:
     spec = {"holderIdentity": LEFT, "leaseDurationSeconds": 3}
     annotations = {NOTICED: "muster-1"}
     made.create("leases", "ours", {"metadata": {"name": "muster", "annotations": annotations}, "spec": spec}, USER)
-    made.create(*GATE[:2], {"metadata": {"name": "muster"}}, USER)
+    made.create(*GATE[:2], {"metadata": {"name": "muster"}, "webhooks": [{"name": "w"}]}, USER)
     made.apply(gang())
     made.apply(a_pod_group(GROUP).uid("g").ours().controlled_by(gang()))
     for index in range(2):
@@ -61,7 +61,7 @@ async def test_the_webhooks_stay_until_the_gang_has_its_pods(cluster: FakeCluste
     gate_was_there = list[bool]()
 
     def meanwhile(now: float) -> None:
-        gate_was_there.append(GATE in cluster.objects)
+        gate_was_there.append(has_webhooks(cluster, GATE))
         if now in (10, 20):
             add_pod(cluster, int(now))
 
@@ -71,7 +71,7 @@ async def test_the_webhooks_stay_until_the_gang_has_its_pods(cluster: FakeCluste
     assert said[1:4] == [
         WAITING,
         "every gang has its pods",
-        "removed mutatingwebhookconfigurations.admissionregistration.k8s.io muster",
+        "removed the webhooks of mutatingwebhookconfigurations.admissionregistration.k8s.io muster",
     ]
     assert gate_was_there == [True] * 20 + [False]
 
@@ -109,7 +109,7 @@ async def test_when_the_time_is_over_it_goes_on_and_names_who_may_be_split(clust
 
     def meanwhile(now: float) -> None:
         if now == 65:  # the gate is gone by then
-            assert GATE not in cluster.objects
+            assert not has_webhooks(cluster, GATE)
             add_pod(cluster, 2, group="")
 
     leaving, said = a_leave(Leaver(cluster), meanwhile)
@@ -121,7 +121,7 @@ async def test_when_the_time_is_over_it_goes_on_and_names_who_may_be_split(clust
     told = "\n".join(said)
     assert "no pod has come yet, and all will come without their gang: default/fresh (0 of 4 pods)" in told
     assert "half in their gang and half not, so that some pods wait for ever: default/train; suspend and resume" in told
-    assert GATE not in cluster.objects
+    assert not has_webhooks(cluster, GATE)
 
 
 NOBODY = "no replica has noticed: there is nobody who completes gangs, so none is waited for"
@@ -132,7 +132,7 @@ async def test_where_nobody_notices_nobody_is_waited_for(cluster: FakeCluster, h
     """Also where somebody noticed an earlier `muster leave`."""
     cluster.objects[LEASE]["spec"]["holderIdentity"] = holder
     gone_at = list[float]()
-    leaving, said = a_leave(Leaver(cluster), lambda now: None if GATE in cluster.objects else gone_at.append(now))
+    leaving, said = a_leave(Leaver(cluster), lambda now: None if has_webhooks(cluster, GATE) else gone_at.append(now))
     await leaving.run()
     assert leaving.problems == []
     assert NOBODY in said
@@ -149,7 +149,7 @@ async def test_without_a_lease_nobody_is_waited_for(cluster: FakeCluster) -> Non
 
 async def test_in_a_hurry_the_webhooks_go_first(cluster: FakeCluster) -> None:
     there = list[bool]()
-    leaving, said = a_leave(Leaver(cluster), lambda _: there.append(GATE in cluster.objects), wait=0)
+    leaving, said = a_leave(Leaver(cluster), lambda _: there.append(has_webhooks(cluster, GATE)), wait=0)
     await leaving.run()
     assert leaving.problems == []
     assert there == [False]
@@ -178,14 +178,14 @@ async def test_who_may_not_look_does_not_wait_and_says_so(cluster: FakeCluster) 
     leaving, _ = a_leave(Leaver(cluster, refuses={"list jobs.batch": FORBIDDEN}))
     await leaving.run()
     assert f"gangs cannot be waited for: {FORBIDDEN}" in leaving.problems
-    assert GATE not in cluster.objects
+    assert not has_webhooks(cluster, GATE)
 
 
 async def test_a_look_that_fails_is_not_taken_for_a_cluster_without_gangs(cluster: FakeCluster) -> None:
     refuses: dict[str, KubeError] = {}
 
     def meanwhile(now: float) -> None:
-        assert GATE in cluster.objects or now > 30
+        assert has_webhooks(cluster, GATE) or now > 30
         if now == 5:
             refuses["list pods"] = refuses["update leases.coordination.k8s.io"] = ServerFault("etcd is away")
         if now == 8:

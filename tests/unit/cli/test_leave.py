@@ -25,6 +25,7 @@ GATE, GUARD = ("mutatingwebhookconfigurations", "", "muster"), ("validatingwebho
 LEASE, SECRET = ("leases", "ours", "muster"), ("secrets", "ours", "muster-certificates")
 DEV = tuple((plural, "", "muster-dev") for plural, _, _ in (GATE, GUARD))
 OWN, BUILT_IN = "scheduling.muster.dev", "scheduling.k8s.io"
+KILLED = "is of a `muster run --dev`: if none runs, it refuses pods; add --dev"
 PRIORITY_CLASSES = f"priorityclasses.{BUILT_IN}"
 
 
@@ -72,7 +73,7 @@ class Leaver(FakeClient):
 def cluster() -> FakeCluster:
     made = FakeCluster()
     for plural, namespace, name in (GATE, GUARD, *DEV, SECRET):
-        made.create(plural, namespace, {"metadata": {"name": name}}, USER)
+        made.create(plural, namespace, {"metadata": {"name": name}, "webhooks": [{"name": "w"}]}, USER)
     spec = {"holderIdentity": "muster-1", "leaseDurationSeconds": 15}
     made.create("leases", "ours", {"metadata": {"name": "muster"}, "spec": spec}, USER)
     for name in ("one", "two"):
@@ -95,7 +96,13 @@ def a_leave(
 
 
 def left_over(cluster: FakeCluster) -> set[tuple[str, str, str]]:
-    return {place for place in (GATE, GUARD, *DEV, LEASE, SECRET) if place in cluster.objects}
+    """The two configurations stay, since they are the chart's: without webhooks, nothing is left of them."""
+    found = {place for place in (GATE, GUARD, *DEV, LEASE, SECRET) if place in cluster.objects}
+    return found - {place for place in (GATE, GUARD) if not has_webhooks(cluster, place)}
+
+
+def has_webhooks(cluster: FakeCluster, place: tuple[str, str, str]) -> bool:
+    return bool(cluster.objects[place].get("webhooks"))
 
 
 def finalizers(cluster: FakeCluster) -> list[list[str]]:
@@ -111,8 +118,8 @@ async def test_the_lease_is_taken_then_the_webhooks_go_then_the_finalizers_then_
     taken = [*takewhile(lambda change: change.plural == "leases", ours)]
     assert {change.object["spec"]["holderIdentity"] for change in taken} == {LEFT}
     assert [f"{change.verb} {change.plural} {change.name}" for change in ours[len(taken) :]] == [
-        "DELETED mutatingwebhookconfigurations muster",
-        "DELETED validatingwebhookconfigurations muster",
+        "MODIFIED mutatingwebhookconfigurations muster",
+        "MODIFIED validatingwebhookconfigurations muster",
         "MODIFIED podgroups one",
         "MODIFIED podgroups two",
         "DELETED secrets muster-certificates",
@@ -126,9 +133,10 @@ async def test_the_lease_is_taken_then_the_webhooks_go_then_the_finalizers_then_
     assert said == [
         "taken the Lease ours/muster: replicas that run register nothing and begin no gang any more",
         "no replica has noticed: there is nobody who completes gangs, so none is waited for",
-        "removed mutatingwebhookconfigurations.admissionregistration.k8s.io muster",
-        "removed validatingwebhookconfigurations.admissionregistration.k8s.io muster",
+        "removed the webhooks of mutatingwebhookconfigurations.admissionregistration.k8s.io muster",
+        "removed the webhooks of validatingwebhookconfigurations.admissionregistration.k8s.io muster",
         "released 2 PodGroups of scheduling.muster.dev from their finalizer",
+        *(f"{plural}.admissionregistration.k8s.io muster-dev {KILLED}" for plural, _, _ in DEV),
         "removed secrets ours/muster-certificates",
         "removed leases.coordination.k8s.io ours/muster",
     ]
@@ -145,8 +153,10 @@ async def test_a_second_time_finds_nothing_writes_nothing_and_says_so(cluster: F
 
 
 async def test_what_a_killed_muster_of_a_developer_left_goes_if_asked_for(cluster: FakeCluster) -> None:
-    await a_leave(Leaver(cluster), dev=True)[0].run()
+    leaving, said, _ = a_leave(Leaver(cluster), dev=True)
+    await leaving.run()
     assert left_over(cluster) == set()
+    assert not [line for line in said if KILLED in line]
 
 
 async def test_a_secret_that_is_not_ours_stays(cluster: FakeCluster) -> None:
@@ -180,8 +190,8 @@ FORBIDDEN = Forbidden("you cannot do that with this resource")
 IN_THE_WAY = {
     "the Lease": ("update leases.coordination.k8s.io", "the Lease ours/muster cannot be taken", set()),
     "the gate": (
-        f"delete {GATE[0]}.admissionregistration.k8s.io",
-        f"{GATE[0]}.admissionregistration.k8s.io muster cannot be removed",
+        f"update {GATE[0]}.admissionregistration.k8s.io",
+        f"the webhooks of {GATE[0]}.admissionregistration.k8s.io muster cannot be removed",
         {GATE},
     ),
     "the PodGroups": (f"list podgroups.{OWN}", f"PodGroups of {OWN} cannot be released", set()),
@@ -214,13 +224,15 @@ async def test_a_muster_that_nobody_can_tell_is_named_as_the_one_who_puts_things
 
     async def registered_again(seconds: float) -> None:
         await waits(seconds)
-        if GATE not in cluster.objects:
-            cluster.create(*GATE[:2], {"metadata": {"name": "muster"}}, MUSTER)
+        if not has_webhooks(cluster, GATE):
+            cluster.update(*GATE, lambda found: found.update(webhooks=[{"name": "w"}]), MUSTER)
 
     leaving.sleep = registered_again
     await leaving.run()
     assert leaving.problems == ["a Muster that runs puts things back: scale its Deployment to 0, then run this again"]
-    assert said.count(f"removed {GATE[0]}.admissionregistration.k8s.io muster, which had come back") == 2
+    assert (
+        said.count(f"removed the webhooks of {GATE[0]}.admissionregistration.k8s.io muster, which had come back") == 2
+    )
 
 
 async def test_replicas_that_run_stand_back_and_one_that_starts_later_leads(

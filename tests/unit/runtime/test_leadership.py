@@ -8,7 +8,7 @@ import pytest
 
 from muster.core.election import Terms
 from muster.kube.client import Object
-from muster.kube.errors import KubeError, ServerFault
+from muster.kube.errors import KubeError, NotFound, ServerFault
 from muster.kube.resources import LEASES, Resource
 from muster.runtime import leadership
 from muster.runtime.leadership import Alone, Leadership
@@ -236,3 +236,22 @@ async def test_a_renewal_writes_who_and_for_how_long_and_keeps_the_rest() -> Non
     assert (first["holderIdentity"], first["leaseDurationSeconds"], first["leaseTransitions"]) == ("only", 1, 0)
     assert cluster.get("leases", "muster-system", "muster")["metadata"]["labels"] == {"kept": "yes"}
     assert LEASES.path("muster-system", "muster").endswith("/namespaces/muster-system/leases/muster")
+
+
+class WithoutNamespace(FakeClient):
+    """Counts how often a Lease is tried."""
+
+    tried = 0
+
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        WithoutNamespace.tried += 1
+        raise NotFound(f'namespaces "{namespace}" not found')
+
+
+async def test_a_namespace_that_is_missing_is_named_and_asked_for_with_pauses(caplog: pytest.LogCaptureFixture) -> None:
+    terms = Terms("first", duration_seconds=0.6, renew_seconds=0.05)
+    alone = Leadership(WithoutNamespace(FakeCluster()), "muster-system", "muster", terms)
+    async with running(alone):
+        await asyncio.sleep(0.1)
+    assert 1 <= WithoutNamespace.tried <= 15
+    assert "namespace muster-system does not exist" in caplog.text
