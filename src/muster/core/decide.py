@@ -22,6 +22,8 @@ from muster.core.wish import wish_of
 
 TRIED_NAMES = 16
 """How far down the series of names an object is still recognised as ours."""
+MOST_NAMED = 4
+"""Objects that a sentence names; the rest is a number."""
 
 
 class Membership(Enum):
@@ -247,7 +249,10 @@ def _told(reason: Reason, job: JobView, rules: Rules) -> Reason:
 
 
 def _names(things: list[Workload] | list[PodGroup]) -> str:
-    return ", ".join(sorted(thing.metadata.name for thing in things))
+    """The first few: a user can make any number of them."""
+    names = sorted(thing.metadata.name for thing in things)
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _plain(reason: Reason, detail: str = "") -> Decision:

@@ -29,7 +29,8 @@ from muster.runtime.tasks import Task
 
 logger = logging.getLogger(__name__)
 
-SLICE = 200
+SLICE = 20
+"""Jobs that are decided on in one go. One that asks for something new takes up to a millisecond."""
 SOON_SECONDS = 1.0
 """How soon to look again while something is wrong."""
 

@@ -82,7 +82,8 @@ def _yaml(text: str) -> Any:
         mark = error.problem_mark
         where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise Unparsable(f"must be YAML or JSON: {error.problem}{where}") from None
-    except (yaml.YAMLError, ValueError, TypeError, AttributeError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
+        # PyYAML looks a word up that an explicit tag calls a boolean or a number, and it is none.
         raise Unparsable(f"must be YAML or JSON: {str(error).splitlines()[0] if str(error) else 'no value'}") from None
 
 
