@@ -82,7 +82,8 @@ def _plain_data(content: bytes) -> tuple[dict[str, Any], list[str]]:
         root = yaml.compose(content, yaml.SafeLoader)
         problems = list(_odd_keys(root, (), set())) if root is not None else []
         given = yaml.safe_load(content)
-    except (yaml.YAMLError, ValueError, TypeError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
+        # PyYAML looks a word up that an explicit tag calls a boolean or a number, and it is none.
         raise BadSettings([f"{WHOLE_FILE}: is not YAML: {_where(error)}"]) from error
     except RecursionError as error:
         raise BadSettings([f"{WHOLE_FILE}: is nested too deeply"]) from error

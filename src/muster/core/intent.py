@@ -48,7 +48,8 @@ class Intent:
 def read_intent(text: str) -> Intent:
     """YAML or JSON, in the spellings of KEP-6089's text and examples, of Kubernetes 1.37 and of v1alpha2.
 
-    Total: any text gives an Intent, of bounded size. An annotation that made this raise once ended Muster for the whole cluster.
+    Total: any text gives an Intent, of bounded size. An annotation that made this raise once ended Muster for the whole
+    cluster.
     """
     if text.strip().lower() == NONE:
         return Intent(opted_out=True)

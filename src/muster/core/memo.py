@@ -24,7 +24,7 @@ class Memo(Generic[Parameters, Result]):
 
     def __init__(self, function: Callable[Parameters, Result], budget: int, key: Callable[Parameters, Key]) -> None:
         update_wrapper(self, function)
-        self._function = function
+        self.__wrapped__ = function
         self._budget = budget
         self._key = key
         self._results: OrderedDict[Key, Result] = OrderedDict()
@@ -39,7 +39,7 @@ class Memo(Generic[Parameters, Result]):
         if key in self._results:
             self._results.move_to_end(key)
             return self._results[key]
-        result = self._results[key] = self._function(*args, **kwargs)
+        result = self._results[key] = self.__wrapped__(*args, **kwargs)
         self.weight += _weight(key)
         while self.weight > self._budget:
             self.weight -= _weight(self._results.popitem(last=False)[0])

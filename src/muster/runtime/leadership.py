@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from muster.api.wire import Raw, Unreadable, as_object, integer, mapping, text
+from muster.api.wire import MAX_UID, MAX_WORD, Raw, Unreadable, as_object, integer, mapping, text, words
 from muster.core.election import (
     LEFT,
     NOTICED,
@@ -39,6 +39,8 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 """How often those who do not lead look: a leader that leaves is followed about as fast."""
 RELEASE_SECONDS = 2.0
+MAX_NOTICED = 16 * 1024
+"""Characters that are read of the list of replicas that have noticed `muster leave`: some hundred names."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -202,7 +204,7 @@ class Leadership:
         lease = self._raw or {}
         metadata = mapping(lease, "metadata")
         annotations = mapping(metadata, "annotations")
-        names = ",".join(name for name in (text(annotations, NOTICED), self.terms.identity) if name)
+        names = ",".join(name for name in (words(annotations, NOTICED, MAX_NOTICED), self.terms.identity) if name)
         return {**lease, "metadata": {**metadata, "annotations": {**annotations, NOTICED: names}}}
 
     async def _read(self) -> Lease | None:
@@ -259,9 +261,9 @@ def _parse(raw: Object) -> Lease:
     metadata, spec = mapping(lease, "metadata"), mapping(lease, "spec")
     annotations = mapping(metadata, "annotations")
     return Lease(
-        version=f"{text(metadata, 'uid')}/{text(metadata, 'resourceVersion')}",
+        version=f"{text(metadata, 'uid', MAX_UID)}/{text(metadata, 'resourceVersion', MAX_WORD)}",
         holder=text(spec, "holderIdentity"),
         duration_seconds=float(max(0, integer(spec, "leaseDurationSeconds") or 0)),
         taken_from=text(annotations, TAKEN_FROM),
-        noticed_by=frozenset(text(annotations, NOTICED).split(",")),
+        noticed_by=frozenset(words(annotations, NOTICED, MAX_NOTICED).split(",")),
     )

@@ -80,6 +80,9 @@ class Told:
     def __init__(self) -> None:
         self.words: list[str] = []
 
+    def read(self, item: Object) -> Object | None:
+        return item
+
     def replaced(self, items: list[Object]) -> None:
         self.words.append("all:" + ",".join(item["metadata"]["name"] for item in items))
 
@@ -127,7 +130,7 @@ async def test_all_pages_are_told_as_one_list() -> None:
     script = Script(Page("a", "b", at=5, more="t1"), Page("c", at=5, more="t2"), Page(at=5), Stream())
     assert await reflected(script) == ["all:a,b,c"]
     assert [asked.get("continue") for asked in script.asked[:3]] == [None, "t1", "t2"]
-    assert script.asked[0] == {"limit": "500", **SELECTOR}
+    assert script.asked[0] == {"limit": "100", **SELECTOR}
 
 
 async def test_what_is_asked_of_a_watch() -> None:

@@ -47,7 +47,7 @@ def cluster() -> FakeCluster:
 async def test_a_resync_reads_every_page_and_passes_over_what_cannot_be_read(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "PAGE_SIZE", "2")
+    monkeypatch.setattr("muster.kube.client.PAGE_SIZE", "2")
     for number in range(4):
         cluster.apply(a_gang(f"job-{number}"))
     broken = a_gang("aaa").build()
