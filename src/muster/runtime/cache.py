@@ -11,7 +11,7 @@ ten times the memory, and a cluster has two of them for every gang.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
@@ -40,9 +40,9 @@ class _Shelf(Generic[Item]):
     """One kind of object, by place and by the keys that other objects know it under."""
 
     model: type[Item]
-    keys_of: Callable[[Item], Iterable[object]]
+    keys_of: Callable[[Item], list[object]]
     entries: dict[Place, _Entry] = field(default_factory=dict)
-    index: dict[object, tuple[Place, ...]] = field(default_factory=dict)
+    index: dict[object, list[Place]] = field(default_factory=dict)
 
     def get(self, place: Place) -> Item | None:
         entry = self.entries.get(place)
@@ -62,9 +62,8 @@ class _Shelf(Generic[Item]):
                 return False
             self._remove(place)
         self.entries[place] = entry
-        keys: Iterable[object] = self.keys_of(item)
-        for key in keys:
-            self.index[key] = (*self.index.get(key, ()), place)
+        for key in self.keys_of(item):
+            self.index.setdefault(key, []).append(place)
         return known is None or (known.uid, known.ending) != (entry.uid, entry.ending)
 
     def drop(self, metadata: ObjectMeta) -> bool:
@@ -79,11 +78,9 @@ class _Shelf(Generic[Item]):
         if known is None:
             return
         del self.entries[place]
-        keys: Iterable[object] = self.keys_of(known)
-        for key in keys:
-            if left := tuple(each for each in self.index[key] if each != place):
-                self.index[key] = left
-            else:
+        for key in self.keys_of(known):
+            self.index[key].remove(place)
+            if not self.index[key]:
                 del self.index[key]
 
     def find(self, key: object) -> tuple[Item, ...]:

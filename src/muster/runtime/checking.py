@@ -21,6 +21,7 @@ from muster.kube.probing import find_missing_right, find_problem
 from muster.kube.profiles import Missing, find_dialect
 from muster.kube.resources import JOBS, Resource, pod_groups, workloads
 from muster.runtime.cache import Kind
+from muster.runtime.events import Recorder
 from muster.runtime.health import API, WATCHING, Health
 from muster.runtime.internal_errors import InternalErrors, name_of, uid_of
 from muster.runtime.metrics import Metrics
