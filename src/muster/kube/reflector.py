@@ -51,7 +51,7 @@ class Audience(Protocol[View]):
         ...
 
 
-class _Expired(Exception):
+class Expired(Exception):
     """The revision to go on from is too old: list again."""
 
 
@@ -73,7 +73,7 @@ class Reflector(Generic[View]):
                 while True:
                     revision = await self._follow(revision)
                     await asyncio.sleep(BETWEEN_STREAMS_SECONDS)
-            except _Expired:
+            except Expired:
                 pass
             except KubeError as error:
                 logger.warning("watching %s broke and starts again: %s", self.resource, error)
@@ -90,7 +90,7 @@ class Reflector(Generic[View]):
                 views += (view for item in page.items if (view := self.audience.read(item)) is not None)
                 revision = page.revision
         except Conflict as error:  # 410: the pages outlived their snapshot
-            raise _Expired from error
+            raise Expired from error
         self.audience.replaced(views)
         return revision
 
@@ -105,16 +105,17 @@ class Reflector(Generic[View]):
         }
         try:
             async for line in self.streams.watch(self.resource, params):
-                revision = self._tell(line) or revision
+                revision = self.report(line) or revision
         except Conflict as error:
-            raise _Expired from error
+            raise Expired from error
         return revision
 
-    def _tell(self, line: bytes) -> str:
+    def report(self, line: bytes) -> str:
+        """One line of a stream; its revision, if it has one."""
         kind, item = _read(line)
         if kind == "ERROR":
             if item.get("code") == 410:
-                raise _Expired
+                raise Expired
             raise ServerFault(f"the watch ended with {item.get('message') or item.get('code')!s:.400}")
         if kind == "DELETED":
             self.audience.deleted(item)

@@ -213,14 +213,14 @@ class Leadership:
         except NotFound:
             self._raw = None
             return None
-        return _parse(self._raw)
+        return parse_lease(self._raw)
 
     async def _write(self, move: Move | None = None, released: bool = False) -> Lease:
         known = self._raw or {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": self.name}}
         body = {**known, "spec": self._spec(mapping(known, "spec"), move, released)}
         if isinstance(move, Create):
-            return _parse(await self.client.create(LEASES, self.namespace, body))
-        return _parse(await self.client.replace(LEASES, self.namespace, self.name, body))
+            return parse_lease(await self.client.create(LEASES, self.namespace, body))
+        return parse_lease(await self.client.replace(LEASES, self.namespace, self.name, body))
 
     def _spec(self, known: Raw, move: Move | None, released: bool) -> Object:
         """The times are for people: nobody here reads them."""
@@ -256,7 +256,7 @@ class Leadership:
         self._changed = asyncio.Event()
 
 
-def _parse(raw: Object) -> Lease:
+def parse_lease(raw: Object) -> Lease:
     lease = as_object(raw, "Lease")
     metadata, spec = mapping(lease, "metadata"), mapping(lease, "spec")
     annotations = mapping(metadata, "annotations")
