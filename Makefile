@@ -14,6 +14,8 @@ RESULTS := .pytest_cache/results.xml
 # What Muster's accounts did on each cluster of the tests, from the API server's log.
 USED_RIGHTS := $(CURDIR)/.pytest_cache/used-rights
 PYTHON_CODE := src tests hack
+FUZZ_SECONDS ?= 60
+PARSER ?=
 SHELL_SCRIPTS := .ci/run hack/cluster hack/demo hack/setup hack/tool hack/verify-generated $(wildcard hack/kind-*)
 
 .PHONY: help
@@ -56,6 +58,10 @@ unit: $(READY) ## The tests that need no cluster (seconds)
 .PHONY: e2e
 e2e: $(READY) control-plane tools ## The tests on a real control plane (or on MUSTER_E2E_KUBECONFIG)
 	$(PYTEST) tests/e2e tests/conformance -m "not full"
+
+.PHONY: fuzz
+fuzz: $(READY) ## Search for input that a parser trips over (FUZZ_SECONDS=60 for each, PARSER=intent for one)
+	.venv/bin/python -m tests.fuzz.fuzz --seconds $(FUZZ_SECONDS) $(PARSER)
 
 .PHONY: demo
 demo: $(READY) control-plane ## See a gang wait, and start as a whole (KEEP=1 leaves the cluster up)

@@ -104,18 +104,22 @@ def _read_leaf(data: Mapping[str, str]) -> Signed | None:
 
 def decide(found: Mapping[str, str] | None, known: Bundle | None, now: datetime, plan: Plan) -> Judgement:
     """What the shared Secret needs, given what is in it (None: there is no Secret) and what this process has."""
-    if found is None:
-        judgement = Judgement(Need.AUTHORITY, "there is none")
-    else:
-        try:
-            judgement = judge(read_bundle(found), now, plan)
-        except Unusable as error:
-            judgement = Judgement(Need.AUTHORITY, str(error))
+    judgement = Judgement(Need.AUTHORITY, "there is none") if found is None else _judge_found(found, now, plan)
     if judgement.need is not Need.AUTHORITY or known is None:
         return judgement
     own = judge(known, now, plan).need
     need = {Need.NOTHING: Need.PUT_BACK}.get(own, own)  # an authority of ours that is still good goes on
     return Judgement(need, judgement.why, judgement.bundle if need is Need.AUTHORITY and judgement.bundle else known)
+
+
+def _judge_found(found: Mapping[str, str], now: datetime, plan: Plan) -> Judgement:
+    """Total: certificates are parsed lazily, and one that somebody else made can fail at any of its parts."""
+    try:
+        return judge(read_bundle(found), now, plan)
+    except Unusable as error:
+        return Judgement(Need.AUTHORITY, str(error))
+    except Exception:  # noqa: BLE001 - each kind of garbage has its own error
+        return Judgement(Need.AUTHORITY, "its certificates cannot be read")
 
 
 def judge(bundle: Bundle, now: datetime, plan: Plan) -> Judgement:

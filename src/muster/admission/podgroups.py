@@ -6,8 +6,8 @@ from typing import Any
 
 from muster.admission.review import Review
 from muster.api.dialect import Dialect
-from muster.api.podgroup import PROTECTION, PodGroup
-from muster.api.wire import mapping
+from muster.api.podgroup import PROTECTION
+from muster.api.wire import Raw, mapping, texts
 from muster.core.admit import ALLOWED, Verdict
 from muster.core.podgroups import Completed, Refused
 from muster.kube.errors import KubeError
@@ -31,13 +31,14 @@ class PodGroupReview:
             return Verdict(allowed=False, message=f"muster: the PodGroup cannot be checked now, try again: {why}"), None
         if isinstance(outcome, Refused):
             return Verdict(allowed=False, message=outcome.message), None
-        return ALLOWED, _patch(group, outcome, has_spec=bool(mapping(review.new, "spec")))
+        return ALLOWED, _patch(review.new, outcome)
 
 
-def _patch(group: PodGroup, completed: Completed, has_spec: bool) -> Patch:
+def _patch(raw: Raw, completed: Completed) -> Patch:
     patch: Patch = []
-    if PROTECTION not in group.metadata.finalizers:
-        patch.append({"op": "add", "path": "/metadata/finalizers", "value": [*group.metadata.finalizers, PROTECTION]})
+    has_spec, finalizers = bool(mapping(raw, "spec")), texts(mapping(raw, "metadata"), "finalizers")
+    if PROTECTION not in finalizers:
+        patch.append({"op": "add", "path": "/metadata/finalizers", "value": [*finalizers, PROTECTION]})
     if has_spec and completed.priority_class_name:
         patch.append({"op": "add", "path": "/spec/priorityClassName", "value": completed.priority_class_name})
     if has_spec and completed.priority is not None:

@@ -11,6 +11,7 @@ from typing import Protocol
 from muster.admission.bundle import CA_CERTIFICATE, CERTIFICATE, KEY, Bundle, Need, Plan, Unusable, decide, renewed
 from muster.admission.certificates import ServingCertificate
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
+from muster.api.wire import Raw, Unreadable, mapping
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import AlreadyExists, Conflict, NotFound, Rejected
 from muster.kube.resources import SECRETS
@@ -40,7 +41,7 @@ class SharedSecret:
     async def read(self) -> ServingCertificate:
         for _ in range(TRIES):
             found = await self._find()
-            data = None if found is None else found.get("data") or {}
+            data = None if found is None else _data(found)
             now = self.clock()
             judgement = decide(data, self.known, now, self.plan)
             bundle = renewed(judgement, now, self.plan)
@@ -89,6 +90,14 @@ class SharedSecret:
         }
 
 
+def _data(secret: Object) -> Raw:
+    """What is in it; nothing, if that is no data of a Secret."""
+    try:
+        return mapping(secret, "data")
+    except Unreadable:
+        return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Files:
     """A directory that somebody else keeps, as a mounted Secret of cert-manager is."""
@@ -111,7 +120,7 @@ class Files:
         except OSError as error:  # an SSLError is one, too
             place = error.filename or self.directory
             raise Unusable(f"{place} cannot be used: {error.strerror or error}") from error
-        except ValueError as error:
+        except Exception as error:  # each kind of garbage has its own error
             raise Unusable(f"the certificates in {self.directory} cannot be read") from error
         if problem:
             raise Unusable(f"the certificate in {self.directory} cannot be used: {problem}")

@@ -9,11 +9,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from muster.api.meta import slim_metadata
 from muster.api.pod import GROUPED_LABEL, POD_GROUP_ANNOTATION, PodView
 from muster.api.podgroup import PodGroup
-from muster.api.wire import Raw, Unreadable, mapping
+from muster.api.wire import MAX_WORD, Raw, Unreadable, as_object, integer, mapping, mappings, text, words
 from muster.api.workload import Workload
 
+_CONDITIONS = 16
+"""Of a PodGroup that are read. The API has two."""
 _KEPT = ("name", "namespace", "labels", "annotations", "ownerReferences")
 
 
@@ -30,13 +33,13 @@ class Dialect:
 
     def read_workload(self, raw: object) -> Workload:
         try:
-            return Workload.model_validate(raw)
+            return Workload.model_validate(_slim(raw, "Workload"))
         except ValidationError as error:
             raise Unreadable(_first_problem("Workload", error)) from error
 
     def read_pod_group(self, raw: object) -> PodGroup:
         try:
-            return PodGroup.model_validate(raw)
+            return PodGroup.model_validate(_slim(raw, "PodGroup"))
         except ValidationError as error:
             raise Unreadable(_first_problem("PodGroup", error)) from error
 
@@ -83,6 +86,31 @@ def _add(metadata: Raw, field: str, key: str, value: str) -> dict[str, Any]:
     return {"op": "add", "path": f"/metadata/{field}/{key.replace('~', '~0').replace('/', '~1')}", "value": value}
 
 
+def _slim(raw: object, kind: str) -> dict[str, Any]:
+    """What Muster looks at, bounded. What the API server bounds itself stays as it is."""
+    thing = as_object(raw, kind)
+    slim = {"metadata": slim_metadata(mapping(thing, "metadata")), "spec": thing.get("spec")}
+    if status := mapping(thing, "status"):
+        slim["status"] = {
+            "conditions": [_slim_condition(each) for each in mappings(status, "conditions")[:_CONDITIONS]]
+        }
+    return slim
+
+
+def _slim_condition(condition: Raw) -> dict[str, Any]:
+    slim: dict[str, Any] = {
+        "type": text(condition, "type"),
+        "status": text(condition, "status"),
+        "reason": text(condition, "reason"),
+        "message": words(condition, "message"),
+        "lastTransitionTime": text(condition, "lastTransitionTime", MAX_WORD),
+    }
+    if (generation := integer(condition, "observedGeneration")) is not None:
+        slim["observedGeneration"] = generation
+    return slim
+
+
 def _first_problem(kind: str, error: ValidationError) -> str:
-    problem = error.errors(include_url=False, include_input=False)[0]
+    """The path has only names of fields in it: what somebody wrote is in no list of keys that is validated."""
+    problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
     return f"{kind} {'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"

@@ -1,33 +1,98 @@
-"""The lists of indexes in a Job's status: `1,3-5,7`."""
+"""The lists of indexes in a Job's status: `1,3-5,7`.
 
+A Job of 200,000 indexes of which every other one has ended has a list of 100,000 numbers, and Muster reads it anew with
+every change of the Job's status. So whole lists are parsed, sorted and compared at a time, and never one number.
+"""
+
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import chain, compress, islice
+from operator import le, lt
+
+import orjson
 
 LONGEST_NUMBER = 10
 """Digits. An index is a 32-bit number; what is longer is none, and costs time to read."""
+LONGEST_LIST = 768 * 1024
+"""Characters that are read of a list: 100,000 numbers of six digits, and some more."""
+LONGEST_ODD_LIST = 64 * 1024
+"""Characters that are read of a list that no Job controller wrote."""
+_LARGEST = 10**LONGEST_NUMBER - 1
+_CHARACTERS = b"0123456789,-"
 
 
 def count_indexes(*lists: str, below: int) -> int:
     """How many different indexes below the bound are in any of the lists, never laid out one by one.
 
-    What is not an index or a range of them is passed over: too few are better than too many, since whoever counts as
-    ended is not waited for.
+    What is not an index or a range of them is passed over, and so is what comes after the longest list: too few are
+    better than too many, because pods that count as ended are not waited for.
     """
-    ranges = sorted(found for text in lists for found in _ranges(text, below))
-    counted, upto = 0, 0
-    for first, end in ranges:
-        counted += max(0, end - max(first, upto))
-        upto = max(upto, end)
-    return counted
+    read = [_bounds(_cut(text, LONGEST_LIST)) for text in lists if text]
+    firsts = sorted(chain.from_iterable(each for each, _ in read))
+    lasts = sorted(chain.from_iterable(each for _, each in read))
+    begun = bisect_left(firsts, below)  # what begins later also ends later
+    ended = bisect_left(lasts, below)
+    return _covered(firsts[:begun], lasts[:ended] + [below - 1] * (begun - ended))
 
 
-def _ranges(text: str, below: int) -> Iterator[tuple[int, int]]:
-    """Each part that can be read, as its first index and the one after its last."""
-    for part in text.split(",") if text else ():
+def _covered(firsts: list[int], lasts: list[int]) -> int:
+    """How many indexes ranges cover together, given their sorted beginnings and their sorted ends.
+
+    Where the n-th end is before the beginning that follows the n-th one, all that began has ended: there is a gap.
+    """
+    if not firsts:
+        return 0
+    gaps = [*map(lt, lasts, islice(firsts, 1, None))]
+    begins = [firsts[0], *compress(islice(firsts, 1, None), gaps)]
+    ends = [*compress(lasts, gaps), lasts[-1]]
+    return sum(ends) - sum(begins) + len(ends)
+
+
+def _bounds(text: str) -> tuple[list[int], list[int]]:
+    """The first and the last index of each number and range."""
+    if not text.isascii() or text.encode().translate(None, _CHARACTERS):
+        return _odd_bounds(text)
+    parts = text.split(",") if "-" in text else []
+    ranges = [part for part in parts if "-" in part]
+    try:
+        singles = _numbers(",".join(part for part in parts if "-" not in part) if ranges else text)
+        pairs = _numbers(",".join(ranges).replace("-", ","))
+    except orjson.JSONDecodeError:  # an empty part
+        return _odd_bounds(text)
+    if len(pairs) != 2 * len(ranges):  # a range with a third number
+        return _odd_bounds(text)
+    return _sound([*singles, *pairs[::2]], [*singles, *pairs[1::2]])
+
+
+def _numbers(text: str) -> list[int]:
+    """As JSON, which is the fastest way. What does not fit 64 bits becomes a float, and is too large."""
+    numbers: list[int] = orjson.loads(f"[{text}]")
+    return numbers
+
+
+def _sound(firsts: list[int], lasts: list[int]) -> tuple[list[int], list[int]]:
+    if all(map(le, firsts, lasts)) and max(lasts, default=0) <= _LARGEST:
+        return firsts, lasts
+    sound = [(first, last) for first, last in zip(firsts, lasts, strict=True) if first <= last <= _LARGEST]
+    return [first for first, _ in sound], [last for _, last in sound]
+
+
+def _odd_bounds(text: str) -> tuple[list[int], list[int]]:
+    """Of each part that can be read, where some cannot."""
+    readable = [*_readable(_cut(text, LONGEST_ODD_LIST))]
+    return _sound([first for first, _ in readable], [last for _, last in readable])
+
+
+def _readable(text: str) -> Iterator[tuple[int, int]]:
+    for part in text.split(","):
         first, dash, last = part.partition("-")
         if _is_number(first) and (_is_number(last) or not dash):
-            begin, end = int(first), int(last or first) + 1
-            if begin < min(end, below):
-                yield begin, min(end, below)
+            yield int(first), int(last or first)
+
+
+def _cut(text: str, most: int) -> str:
+    """The whole parts among its first characters."""
+    return text if len(text) <= most else text[:most].rpartition(",")[0]
 
 
 def _is_number(text: str) -> bool:

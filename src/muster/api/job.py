@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Self
 
-from muster.api.indexes import count_indexes
+from muster.api.indexes import LONGEST_LIST, count_indexes
 from muster.api.keys import JobKey, JobRef, Uid
-from muster.api.meta import OwnerReference, controller_of
+from muster.api.meta import Controller, controller_of
 from muster.api.pod import POD_GROUP_ANNOTATION
-from muster.api.wire import Raw, as_object, flag, integer, mapping, mappings, text
+from muster.api.wire import MAX_UID, MAX_WORD, Raw, as_object, flag, integer, mapping, mappings, text, words
 
 JOB_CONTROLLER = "kubernetes.io/job-controller"
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -17,8 +17,6 @@ GROUP_TEMPLATE_ANNOTATION = "scheduling.k8s.io/group-template-name"
 """By it a controller tells a Job of its own which template of the controller's Workload the pods belong to."""
 PARENT_GROUP_ANNOTATION = "scheduling.k8s.io/parent-composite-podgroup"
 """Likewise, which group of groups."""
-MAX_NAME = 254
-"""Characters of a name that are kept: one more than any name has."""
 MAX_INTENT = 4_096
 """Characters of intent that are looked at: the longest that makes sense has half of them, and reading takes time."""
 
@@ -33,7 +31,7 @@ class JobView:
     indexed: bool
     suspended: bool
     managed_by: str
-    controller: OwnerReference | None
+    controller: Controller | None
     scheduling_group: str | None
     """Name of the PodGroup that the pod template presets; empty if the template has an empty group."""
     annotated_group: str | None
@@ -74,8 +72,8 @@ class JobView:
         pod, annotations = mapping(template, "spec"), mapping(metadata, "annotations")
         return cls(
             key=JobKey(text(metadata, "namespace"), text(metadata, "name")),
-            uid=Uid(text(metadata, "uid")),
-            resource_version=text(metadata, "resourceVersion"),
+            uid=Uid(text(metadata, "uid", MAX_UID)),
+            resource_version=text(metadata, "resourceVersion", MAX_WORD),
             parallelism=integer(spec, "parallelism"),
             completions=integer(spec, "completions"),
             indexed=text(spec, "completionMode") == "Indexed",
@@ -97,8 +95,8 @@ class JobView:
             intent=_intent(annotations),
             at_rest=flag(spec, "suspend") and not (integer(status, "active") or integer(status, "terminating")),
             suspended_once=any(text(condition, "type") == "Suspended" for condition in mappings(status, "conditions")),
-            group_template=text(annotations, GROUP_TEMPLATE_ANNOTATION)[:MAX_NAME],
-            parent_group=text(annotations, PARENT_GROUP_ANNOTATION)[:MAX_NAME],
+            group_template=text(annotations, GROUP_TEMPLATE_ANNOTATION),
+            parent_group=text(annotations, PARENT_GROUP_ANNOTATION),
             unfinished=_unfinished(spec, status),
             ending=any(_is_ending(condition) for condition in mappings(status, "conditions")),
             unready=_unready(status) if _has_lost_pods(spec, status) else 0,
@@ -134,14 +132,16 @@ def _annotated_group(template: Raw) -> str | None:
 def _intent(annotations: Raw) -> str | None:
     if annotations.get(SCHEDULING_ANNOTATION) is None:
         return None
-    return text(annotations, SCHEDULING_ANNOTATION)[: MAX_INTENT + 1]
+    return words(annotations, SCHEDULING_ANNOTATION, MAX_INTENT + 1)
 
 
 def _unfinished(spec: Raw, status: Raw) -> int:
     completions = max(0, integer(spec, "completions") or 0)
     if text(spec, "completionMode") != "Indexed":
         return max(0, completions - (integer(status, "succeeded") or 0))
-    ended = count_indexes(text(status, "completedIndexes"), text(status, "failedIndexes"), below=completions)
+    ended = count_indexes(
+        *(words(status, each, LONGEST_LIST + 1) for each in ("completedIndexes", "failedIndexes")), below=completions
+    )
     return completions - ended
 
 
@@ -165,7 +165,7 @@ def _resumed(status: Raw) -> str | None:
     told = next((each for each in mappings(status, "conditions") if text(each, "type") == "Suspended"), None)
     if told is None:
         return ""
-    return None if text(told, "status") == "True" else text(told, "lastTransitionTime")
+    return None if text(told, "status") == "True" else text(told, "lastTransitionTime", MAX_WORD)
 
 
 def _is_final(condition: Raw) -> bool:

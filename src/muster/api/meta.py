@@ -1,15 +1,21 @@
 """ObjectMeta and owner references, as far as Muster looks at them."""
 
-from typing import Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from muster.api.keys import Uid
-from muster.api.wire import Raw, flag, mappings, text
+from muster.api.wire import MAX_UID, MAX_WORD, Raw, flag, integer, mapping, mappings, text, texts
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "muster"
+MAX_STRING = 1024
+"""Characters of any string in a Workload or PodGroup; the API server bounds nearly all of them below that."""
+MAX_FINALIZERS = 64
+MAX_FINALIZER = 317
+"""Characters: a prefix, a slash and a name."""
 
 
 class Wire(BaseModel):
@@ -20,6 +26,7 @@ class Wire(BaseModel):
         alias_generator=to_camel,
         populate_by_name=True,
         extra="ignore",
+        str_max_length=MAX_STRING,
         use_attribute_docstrings=True,  # they become the descriptions in our CRDs
     )
 
@@ -34,20 +41,36 @@ class OwnerReference(Wire):
     controller: bool | None = None
     block_owner_deletion: bool | None = None
 
+    @property
+    def group(self) -> str:
+        return _group(self.api_version)
+
+    @property
+    def is_job(self) -> bool:
+        return self.kind == "Job" and self.group == "batch"
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """The owner that controls a Job or a Pod, as their views keep it: many are held, so it is small."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: Uid
+
     @classmethod
     def parse(cls, raw: Raw) -> Self:
         return cls(
             api_version=text(raw, "apiVersion"),
             kind=text(raw, "kind"),
             name=text(raw, "name"),
-            uid=Uid(text(raw, "uid")),
-            controller=flag(raw, "controller"),
+            uid=Uid(text(raw, "uid", MAX_UID)),
         )
 
     @property
     def group(self) -> str:
-        group, slash, _ = self.api_version.partition("/")
-        return group if slash else ""
+        return _group(self.api_version)
 
     @property
     def is_job(self) -> bool:
@@ -70,7 +93,49 @@ class ObjectMeta(Wire):
         return next((owner for owner in self.owner_references if owner.controller), None)
 
 
-def controller_of(metadata: Raw) -> OwnerReference | None:
+def controller_of(metadata: Raw) -> Controller | None:
     """The one owner that controls the object, if any (the API server allows at most one)."""
     owners = mappings(metadata, "ownerReferences")
-    return next((OwnerReference.parse(owner) for owner in owners if flag(owner, "controller")), None)
+    return next((Controller.parse(owner) for owner in owners if flag(owner, "controller")), None)
+
+
+def slim_metadata(metadata: Raw) -> dict[str, Any]:
+    """What Muster looks at in the metadata of a Workload or PodGroup, bounded; the rest of it is not kept.
+
+    Somebody can add owners and labels of any number and length to a gang's PodGroup. They must not make it unreadable,
+    because the gang's pods then could not join it.
+    """
+    slim: dict[str, Any] = {
+        "name": text(metadata, "name"),
+        "namespace": text(metadata, "namespace"),
+        "uid": text(metadata, "uid", MAX_UID),
+        "resourceVersion": text(metadata, "resourceVersion", MAX_WORD),
+        "deletionTimestamp": text(metadata, "deletionTimestamp", MAX_WORD) or None,
+        "generation": integer(metadata, "generation"),
+        "finalizers": _finalizers(metadata),
+    }
+    if made_by := text(mapping(metadata, "labels"), MANAGED_BY_LABEL):
+        slim["labels"] = {MANAGED_BY_LABEL: made_by}
+    if (owner := controller_of(metadata)) is not None:
+        slim["ownerReferences"] = [
+            {
+                "apiVersion": owner.api_version,
+                "kind": owner.kind,
+                "name": owner.name,
+                "uid": owner.uid,
+                "controller": True,
+            }
+        ]
+    return {field: value for field, value in slim.items() if value}
+
+
+def _finalizers(metadata: Raw) -> list[str]:
+    """All or none: whoever writes some of them back removes the others. An object with none is never written to."""
+    found = texts(metadata, "finalizers")
+    bounded = len(found) <= MAX_FINALIZERS and all(len(each) <= MAX_FINALIZER for each in found)
+    return list(found) if bounded else []
+
+
+def _group(api_version: str) -> str:
+    group, slash, _ = api_version.partition("/")
+    return group if slash else ""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from muster.api.keys import JobKey, JobRef, Uid
-from muster.api.meta import OwnerReference, controller_of
-from muster.api.wire import Raw, as_object, mapping, mappings, text
+from muster.api.meta import Controller, controller_of
+from muster.api.wire import MAX_UID, MAX_WORD, Raw, as_object, mapping, mappings, text, words
 
 CONTROLLER_UID_LABEL = "batch.kubernetes.io/controller-uid"
 COMPLETION_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
@@ -14,8 +14,6 @@ POD_GROUP_ANNOTATION = "muster.dev/pod-group"
 GROUPED_LABEL = "muster.dev/grouped"
 """Marks pods that carry the annotation, so that they can be selected: group names are too long for a label."""
 
-MAX_WORDS = 1024
-"""Characters that are kept of what the scheduler says about a pod."""
 FINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
 
@@ -23,7 +21,7 @@ FINAL_PHASES = frozenset({"Succeeded", "Failed"})
 class PodView:
     namespace: str
     name: str
-    controller: OwnerReference | None
+    controller: Controller | None
     live: bool
     """Not in a final phase: it runs, or may still run."""
     group: str
@@ -49,8 +47,8 @@ class PodView:
             group=text(mapping(spec, "schedulingGroup"), "podGroupName"),
             annotated_group=text(mapping(metadata, "annotations"), POD_GROUP_ANNOTATION),
             bound=bool(text(spec, "nodeName")),
-            uid=Uid(text(metadata, "uid")),
-            created=text(metadata, "creationTimestamp"),
+            uid=Uid(text(metadata, "uid", MAX_UID)),
+            created=text(metadata, "creationTimestamp", MAX_WORD),
             unschedulable=_unschedulable(mapping(pod, "status")),
         )
 
@@ -65,6 +63,4 @@ class PodView:
 
 def _unschedulable(status: Raw) -> str:
     verdicts = (c for c in mappings(status, "conditions") if text(c, "type") == "PodScheduled")
-    return next(
-        (text(verdict, "message")[:MAX_WORDS] for verdict in verdicts if text(verdict, "status") == "False"), ""
-    )
+    return next((words(verdict, "message") for verdict in verdicts if text(verdict, "status") == "False"), "")

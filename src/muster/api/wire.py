@@ -1,15 +1,32 @@
-"""Typed reading of JSON that somebody else wrote.
+"""Typed, bounded reading of JSON that somebody else wrote.
 
 Absent and null mean "not set", as in the Kubernetes API. A value of the wrong type raises `Unreadable` with its path:
 callers turn that into a Reason, never into a crash.
+
+Every string is bounded here, because the API server does not bound them all: the UID in an owner reference and a
+schedulerName can have a megabyte. A string that is too long is no error, since one silly field must not hide the rest
+of an object. It becomes a short stand-in that no valid name or UID equals, and different strings get different ones.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 type_names = {dict: "an object", list: "a list", str: "a string", int: "an integer", bool: "a boolean"}
 
 Raw = Mapping[str, Any]
+
+MAX_NAME = 253
+"""A DNS subdomain, which is the longest name of an object."""
+MAX_UID = 63
+"""A Job's UID is a label value on its pods. API servers make UIDs of 36 characters."""
+MAX_WORD = 64
+"""Revisions and timestamps."""
+MAX_MESSAGE = 1024
+"""Sentences for people."""
+STANDS_IN = "…"
+"""In every stand-in, and in no valid name, UID, label value or revision."""
+_INT64 = 2**63
 
 
 class Unreadable(ValueError):
@@ -30,12 +47,33 @@ def mapping(source: Raw, key: str) -> Raw:
     return _value(source, key, dict) or {}
 
 
-def text(source: Raw, key: str) -> str:
-    return _value(source, key, str) or ""
+def text(source: Raw, key: str, most: int = MAX_NAME) -> str:
+    """A name or another identifier: itself if it has at most so many characters, else a stand-in for it."""
+    value = _text(source, key)
+    if len(value) <= most:
+        return value
+    return f"{value[:16]}{STANDS_IN}{hashlib.sha256(value.encode()).hexdigest()[:32]}"
+
+
+def words(source: Raw, key: str, most: int = MAX_MESSAGE) -> str:
+    """Text that is shown and never compared: its beginning."""
+    return _text(source, key)[:most]
+
+
+def _text(source: Raw, key: str) -> str:
+    value: str = _value(source, key, str) or ""
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:  # an escape of half a character, which no encoder takes
+            raise Unreadable(f"{key} is not valid Unicode") from None
+    return value
 
 
 def integer(source: Raw, key: str) -> int | None:
     value: int | None = _value(source, key, int)
+    if value is not None and not -_INT64 <= value < _INT64:
+        raise Unreadable(f"{key} is out of range")
     return value
 
 
@@ -48,6 +86,15 @@ def mappings(source: Raw, key: str) -> Sequence[Raw]:
     for position, item in enumerate(items):
         if not isinstance(item, dict):
             raise Unreadable(f"{key}[{position}] is not an object")
+    return items
+
+
+def texts(source: Raw, key: str) -> Sequence[str]:
+    """A list of strings, as they are."""
+    items: list[Any] = _value(source, key, list) or []
+    for position, item in enumerate(items):
+        if not isinstance(item, str):
+            raise Unreadable(f"{key}[{position}] is not a string")
     return items
 
 

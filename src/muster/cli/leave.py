@@ -15,11 +15,11 @@ from functools import partial
 from muster.admission.webhooks import DEV_NAME, NAME
 from muster.api.dialect import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, Dialect
 from muster.api.podgroup import PROTECTION
-from muster.api.wire import Unreadable
+from muster.api.wire import MAX_WORD, Raw, Unreadable, mapping, text, texts
 from muster.cli.completing import Completing
 from muster.cli.lease import LOOK_SECONDS, TRIES, LeaseInHand
 from muster.config.types import Settings
-from muster.kube.client import KubeClient, Object, every_item
+from muster.kube.client import KubeClient, every_item
 from muster.kube.credentials import Credentials
 from muster.kube.errors import Conflict, KubeError, NotFound, Unreachable
 from muster.kube.http import HttpClient
@@ -172,9 +172,9 @@ class Leave:
             return False
         try:
             protected = [
-                each["metadata"]
+                metadata
                 async for each in every_item(self.client, pod_groups(dialect))
-                if PROTECTION in (each["metadata"].get("finalizers") or ())
+                if PROTECTION in texts(metadata := mapping(each, "metadata"), "finalizers")
             ]
         except NotFound:
             if not again:
@@ -188,11 +188,11 @@ class Leave:
             self._did(f"released {released} PodGroups of {dialect.group} from their finalizer")
         return bool(protected)
 
-    async def _release_one(self, dialect: Dialect, metadata: Object) -> bool:
+    async def _release_one(self, dialect: Dialect, metadata: Raw) -> bool:
         """Of the very object that was listed. One that changed meanwhile is seen again in the next round."""
-        namespace, name = metadata["namespace"], metadata["name"]
-        left = [each for each in metadata["finalizers"] if each != PROTECTION]
-        body = {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": left}}
+        namespace, name = text(metadata, "namespace"), text(metadata, "name")
+        left = [each for each in texts(metadata, "finalizers") if each != PROTECTION]
+        body = {"metadata": {"resourceVersion": text(metadata, "resourceVersion", MAX_WORD), "finalizers": left}}
         async with self._going_on(f"PodGroup {namespace}/{name} cannot be released"):
             try:
                 await self.client.patch(pod_groups(dialect), namespace, name, body)

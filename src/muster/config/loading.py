@@ -3,6 +3,7 @@
 import difflib
 import json
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from pydantic_core import ErrorDetails
 from muster.config.types import NEVER, OWN_NAMESPACE, Service, Settings
 
 MAX_BYTES = 1024 * 1024
+MAX_BRACKETS = 32
+"""Open at a time: PyYAML takes minutes for some thousand of them."""
 WHOLE_FILE = "the file"
 KINDS = {
     "int_type": "a whole number",
@@ -78,11 +81,14 @@ def parse(content: bytes) -> Settings:
 
 def _plain_data(content: bytes) -> tuple[dict[str, Any], list[str]]:
     """What the YAML says, and what is odd about it already."""
+    if max(accumulate((each in b"[{") - (each in b"]}") for each in content), default=0) > MAX_BRACKETS:
+        raise BadSettings([f"{WHOLE_FILE}: is nested too deeply"])
     try:
         root = yaml.compose(content, yaml.SafeLoader)
         problems = list(_odd_keys(root, (), set())) if root is not None else []
         given = yaml.safe_load(content)
-    except (yaml.YAMLError, ValueError, TypeError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
+        # PyYAML looks a word up that an explicit tag calls a boolean or a number, and it is none.
         raise BadSettings([f"{WHOLE_FILE}: is not YAML: {_where(error)}"]) from error
     except RecursionError as error:
         raise BadSettings([f"{WHOLE_FILE}: is nested too deeply"]) from error

@@ -45,7 +45,7 @@ def complaints(job: JobView, group: PodGroup | None, policy: Policy) -> Iterator
         return
     wish = wish_of(job, policy)
     if wish.errors:
-        yield _ignored(job, *map(str, wish.errors))
+        yield _ignored(job, *map(str, wish.errors), more=wish.more_errors)
     elif wish.asked and alone is not None and alone in _OVERRULED:
         yield _ignored(job, alone.sentence)
     elif group is not None and not job.delegated and (changes := tuple(_changes(job, wish, group))):
@@ -53,10 +53,10 @@ def complaints(job: JobView, group: PodGroup | None, policy: Policy) -> Iterator
         yield Complaint(EventReason.INTENT_WITHOUT_EFFECT, about, changes)
 
 
-def _ignored(job: JobView, *parts: str) -> Complaint:
+def _ignored(job: JobView, *parts: str, more: int = 0) -> Complaint:
     name = GROUP_TEMPLATE_ANNOTATION if job.intent is None else SCHEDULING_ANNOTATION
     about = f"{name} is ignored, as if it were not there: "
-    first, more = parts[:MOST], len(parts) - MOST
+    first, more = parts[:MOST], len(parts) + more - MOST
     told = (*first, f"and {more} more") if more > 0 else first
     return Complaint(EventReason.INTENT_IGNORED, about, told)
 

@@ -3,6 +3,7 @@
 The controller and the pod gate both ask `decide`, so they cannot disagree. It is asked again after every write.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import count
@@ -19,9 +20,13 @@ from muster.core.ownership import controls, is_ours, own_group_name, pod_groups_
 from muster.core.reasons import Reason
 from muster.core.release import Release, may_begin_again, released_next
 from muster.core.wish import wish_of
+from muster.workloadbuilder import InvalidConfiguration
 
 TRIED_NAMES = 16
 """How far down the series of names an object is still recognised as ours."""
+MAX_DETAIL = 400
+MOST_NAMED = 4
+"""Objects that a sentence names; the rest is a number."""
 
 
 class Membership(Enum):
@@ -121,7 +126,9 @@ def _keep(anchor: PodGroup, job: JobView, seen: Observed, rules: Rules) -> Decis
         return _hold(Reason.SUSPENDED)
     if left_alone(job, rules.policy) is not None:  # by now: it was not when the gang was formed
         return _create_workload(workload_behind(job, anchor), name)
-    return _create_workload(desired_workload(job, anchor.workload_name, rules.policy), name)
+    with suppress(InvalidConfiguration):
+        return _create_workload(desired_workload(job, anchor.workload_name, rules.policy), name)
+    return _join(name, Reason.GANG_FORMED)
 
 
 def _follow(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
@@ -144,7 +151,8 @@ def _make_again(group: str, job: JobView, seen: Observed, rules: Rules) -> Decis
     workloads = workloads_of(job, seen.workloads)
     candidates = workloads
     if not workloads and not job.delegated:
-        candidates = [desired_workload(job, _free_workload_name(job, seen), rules.policy)]
+        with suppress(InvalidConfiguration):
+            candidates = [desired_workload(job, _free_workload_name(job, seen), rules.policy)]
     workload = next((each for each in candidates if _is_our_name(group, job, each)), None)
     if workload is None:
         return Decision(Reason.GROUP_LOST, Membership.JOIN, group, detail=group, sticky=True)
@@ -199,7 +207,10 @@ def _begin(job: JobView, seen: Observed, rules: Rules) -> Decision:
         return _plain(_told(Reason.HAD_PODS_BEFORE, job, rules))
     if job.suspended:
         return _hold(Reason.SUSPENDED)
-    planned = desired_workload(job, _free_workload_name(job, seen), rules.policy)
+    try:
+        planned = desired_workload(job, _free_workload_name(job, seen), rules.policy)
+    except InvalidConfiguration as error:  # no API server stores such a Job; a review of one may still come
+        return _plain(Reason.REJECTED, str(error)[:MAX_DETAIL])
     return _create_workload(planned, _free_pod_group_name(job, planned, seen))
 
 
@@ -247,7 +258,10 @@ def _told(reason: Reason, job: JobView, rules: Rules) -> Reason:
 
 
 def _names(things: list[Workload] | list[PodGroup]) -> str:
-    return ", ".join(sorted(thing.metadata.name for thing in things))
+    """The first few: a user can make any number of them."""
+    names = sorted(thing.metadata.name for thing in things)
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _plain(reason: Reason, detail: str = "") -> Decision:

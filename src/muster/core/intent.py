@@ -5,10 +5,10 @@ Anybody may have written it. It is bounded before it is looked at, and what is t
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from muster.api.job import MAX_INTENT
+from muster.core.memo import remembering
 from muster.workloadbuilder import (
     ErrorKind,
     FieldError,
@@ -24,7 +24,10 @@ from muster.workloadbuilder.text import Unparsable, loaded
 
 NONE = "none"
 """Opts out."""
-REMEMBERED = 4_096
+REMEMBERED_BYTES = 4 * 1024 * 1024
+"""Of texts and of what was read from them. Most Jobs of a cluster ask for the same few things."""
+MAX_ERRORS = 32
+"""Mistakes that are kept of one text. People see five of them."""
 _MODES: dict[str, dict[str, dict[str, Any]]] = {"Pod": {"single": {}}, "PodGroup": {"all": {}}}
 """v1alpha2's own words, which people see in its objects."""
 _MODE_FIELDS = ("disruptionMode", "disruption")
@@ -32,18 +35,21 @@ _MODE_FIELDS = ("disruptionMode", "disruption")
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """Exactly one of the three."""
+    """Exactly one of the first three."""
 
     asked: Parsed[PodGroupScheduling] | None = None
     opted_out: bool = False
     errors: tuple[FieldError, ...] = ()
+    more_errors: int = 0
+    """How many there are beyond those that are kept."""
 
 
-@lru_cache(REMEMBERED)
+@remembering(REMEMBERED_BYTES, lambda text: (text,))
 def read_intent(text: str) -> Intent:
     """YAML or JSON, in the spellings of KEP-6089's text and examples, of Kubernetes 1.37 and of v1alpha2.
 
-    Total: any text gives an Intent. An annotation that made this raise once ended Muster for the whole cluster.
+    Total: any text gives an Intent, of bounded size. An annotation that made this raise once ended Muster for the whole
+    cluster.
     """
     if text.strip().lower() == NONE:
         return Intent(opted_out=True)
@@ -55,7 +61,8 @@ def read_intent(text: str) -> Intent:
     except Unparsable as problem:
         return _wrong(str(problem))
     except InvalidConfiguration as refusal:
-        return Intent(errors=refusal.errors)
+        kept = tuple(error.brief() for error in refusal.errors[:MAX_ERRORS])
+        return Intent(errors=kept, more_errors=len(refusal.errors) - len(kept))
     except Exception as bug:  # noqa: BLE001 - the Job runs without its intent, and the event asks for a report
         allowed = f"cannot be read ({type(bug).__name__}), which is a bug in Muster: please report it"
         return Intent(errors=(FieldError(ErrorKind.INTERNAL, ROOT, None, allowed),))

@@ -4,11 +4,11 @@ A wish that is wrong, or that cannot be had here, counts as none at all: the Job
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 
 from muster.api.job import GROUP_TEMPLATE_ANNOTATION, PARENT_GROUP_ANNOTATION, JobView
 from muster.core.intent import Intent, read_intent
+from muster.core.memo import remembering
 from muster.core.naming import template_name
 from muster.core.policy import Policy
 from muster.core.reasons import Reason
@@ -33,7 +33,7 @@ from muster.workloadbuilder.errors import ROOT
 from muster.workloadbuilder.merge import resolve
 from muster.workloadbuilder.rules import count_path
 
-REMEMBERED = 8_192
+REMEMBERED_BYTES = 8 * 1024 * 1024
 """Every decision asks for the Job's wish some times over."""
 ALLOWED = BuildOptions(allowed_policies=tuple(PolicyKind), allowed_disruption_modes=tuple(DisruptionMode))
 """A Job may have any of them."""
@@ -49,6 +49,7 @@ class Wish:
     """The Job said so itself."""
     errors: tuple[FieldError, ...] = ()
     """What is wrong with what it asked for, so that the default holds."""
+    more_errors: int = 0
     quiet: bool = False
     """Only the operator wants it, and only for the record: no event if it cannot be."""
 
@@ -63,7 +64,12 @@ class Wish:
         return config.policy if config and isinstance(config.policy, GangPolicy) else None
 
 
-@lru_cache(REMEMBERED)
+def _depends_on(job: JobView, policy: Policy) -> tuple[object, ...]:
+    shape = (job.indexed, job.parallelism, job.completions, job.delegated)
+    return job.intent, job.key.name, job.priority_class_name, job.group_template, job.parent_group, shape, policy
+
+
+@remembering(REMEMBERED_BYTES, _depends_on)
 def wish_of(job: JobView, policy: Policy) -> Wish:
     """What the Job asks for, if that is right and can be had here; else the operator's default, and what is wrong."""
     intent = read_intent(job.intent) if job.intent is not None else Intent()
@@ -72,7 +78,7 @@ def wish_of(job: JobView, policy: Policy) -> Wish:
     if job.delegated:
         return _delegated(job, policy, intent)
     if intent.asked is None:
-        return _default(job, policy, intent.errors)
+        return replace(_default(job, policy, intent.errors), more_errors=intent.more_errors)
     item = _item(job, None if not_a_gang(job) else GangPolicy(), intent.asked)
     errors = (*_not_here(job, item, intent.asked, policy), *WorkloadBuilder(item, ALLOWED, V1ALPHA2).validate())
     return _default(job, policy, errors) if errors else Wish(item, asked=True)

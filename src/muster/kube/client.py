@@ -1,12 +1,18 @@
 """The seam: everything Muster asks of an API server. Small enough to fake, and where faults are injected."""
 
-from collections.abc import AsyncIterator, Mapping
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, cast
 
+from muster.api.wire import MAX_WORD, Unreadable, mapping, mappings, text, words
+from muster.kube.errors import ServerFault
 from muster.kube.resources import Resource
 
 Object = dict[str, Any]
-PAGE_SIZE = "500"
+PAGE_SIZE = "100"
+"""Objects in a page. An ordinary pod has 27 KB: to parse 500 of them at once blocks the event loop for 100 ms."""
+MAX_TOKEN = 64 * 1024
+"""Characters of a token for the next page, which has a key of etcd in it."""
 
 
 class KubeClient(Protocol):
@@ -33,16 +39,44 @@ class KubeClient(Protocol):
     async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a list."""
+
+    items: Sequence[Object]
+    revision: str
+    token: str
+    """Asks for the next page; empty on the last one."""
+
+    @classmethod
+    def parse(cls, raw: Object) -> Self:
+        try:
+            metadata = mapping(raw, "metadata")
+            return cls(
+                cast("Sequence[Object]", mappings(raw, "items")),
+                text(metadata, "resourceVersion", MAX_WORD),
+                words(metadata, "continue", MAX_TOKEN),
+            )
+        except Unreadable as error:
+            raise ServerFault(f"the API server answered with a list that cannot be read: {error}") from error
+
+
+async def pages(
+    client: KubeClient, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None
+) -> AsyncIterator[Page]:
+    query = {"limit": PAGE_SIZE, **(params or {})}
+    while True:
+        page = Page.parse(await client.list(resource, namespace, query))
+        yield page
+        if not page.token:
+            return
+        query["continue"] = page.token
+
+
 async def every_item(
     client: KubeClient, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None
 ) -> AsyncIterator[Object]:
     """All items of a list, page by page."""
-    query = {"limit": PAGE_SIZE, **(params or {})}
-    while True:
-        page = await client.list(resource, namespace, query)
-        for item in page.get("items") or ():
+    async for page in pages(client, resource, namespace, params):
+        for item in page.items:
             yield item
-        token = (page.get("metadata") or {}).get("continue")
-        if not token:
-            return
-        query["continue"] = token

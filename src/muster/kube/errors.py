@@ -16,8 +16,12 @@ KubeError
 from collections.abc import Mapping
 from typing import Any
 
+from muster.api.wire import Unreadable, mapping, mappings
+
 MAX_MESSAGE = 400
 """Characters of a server's text that are kept: it may quote what a user wrote."""
+LONGEST_RETRY_AFTER_SECONDS = 60.0
+"""Whatever a server asks for: a proxy's typing error must not stop Muster for a day."""
 
 
 class KubeError(Exception):
@@ -72,7 +76,9 @@ class Rejected(KubeError):
 
 def classify(status: int, body: Mapping[str, Any], retry_after_seconds: float = 0.0) -> KubeError:
     """The error that an answer of the API server stands for."""
-    message = str(body.get("message") or f"HTTP {status}")
+    said = body.get("message")
+    message = said if said and isinstance(said, str) else f"HTTP {status}"
+    retry_after_seconds = min(retry_after_seconds, LONGEST_RETRY_AFTER_SECONDS)
     if status == 429:
         return Throttled(message, retry_after_seconds or 1.0)
     if status >= 500:
@@ -86,11 +92,14 @@ def classify(status: int, body: Mapping[str, Any], retry_after_seconds: float = 
 
 
 def _namespace_terminates(body: Mapping[str, Any]) -> bool:
-    causes = (body.get("details") or {}).get("causes") or []
+    try:
+        causes = mappings(mapping(body, "details"), "causes")
+    except Unreadable:
+        return False
     return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
 
 
 def plain_text(message: str) -> str:
     """Safe to print: no control characters, bounded."""
-    printable = "".join(char if char.isprintable() else " " for char in message)
+    printable = "".join(char if char.isprintable() else " " for char in message[: MAX_MESSAGE + 1])
     return printable if len(printable) <= MAX_MESSAGE else f"{printable[:MAX_MESSAGE]}…"

@@ -188,4 +188,4 @@ def _read(answer: aiohttp.ClientResponse, content: bytes) -> Object:
 
 def _error(answer: aiohttp.ClientResponse, body: Object) -> KubeError:
     waiting = answer.headers.get("Retry-After", "")
-    return classify(answer.status, body, float(waiting) if waiting.isdecimal() else 0.0)
+    return classify(answer.status, body, float(waiting[:9]) if waiting.isdecimal() else 0.0)

@@ -5,15 +5,18 @@ import logging
 import random
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import orjson
 
-from muster.kube.client import PAGE_SIZE, KubeClient, Object
+from muster.api.wire import MAX_WORD, Unreadable, mapping, text
+from muster.kube.client import KubeClient, Object, pages
 from muster.kube.errors import Conflict, KubeError, ServerFault
 from muster.kube.resources import Resource
 
 logger = logging.getLogger(__name__)
+
+View = TypeVar("View")
 
 WATCH_SECONDS = 300
 BETWEEN_STREAMS_SECONDS = 0.5
@@ -28,14 +31,18 @@ class Watcher(Protocol):
     def watch(self, resource: Resource, params: Mapping[str, str]) -> AsyncIterator[bytes]: ...
 
 
-class Audience(Protocol):
-    """Whom the reflector tells."""
+class Audience(Protocol[View]):
+    """What the reflector reports to."""
 
-    def replaced(self, items: list[Object]) -> None:
+    def read(self, item: Object) -> View | None:
+        """The little of an object that is kept; None to pass it over. The object itself is dropped at once."""
+        ...
+
+    def replaced(self, views: list[View]) -> None:
         """All there is: what is not in it is gone."""
         ...
 
-    def changed(self, item: Object) -> None: ...
+    def changed(self, view: View) -> None: ...
 
     def deleted(self, item: Object) -> None: ...
 
@@ -44,17 +51,17 @@ class Audience(Protocol):
         ...
 
 
-class _Expired(Exception):
+class Expired(Exception):
     """The revision to go on from is too old: list again."""
 
 
 @dataclass(slots=True)
-class Reflector:
+class Reflector(Generic[View]):
     client: KubeClient
     streams: Watcher
     resource: Resource
     selector: Mapping[str, str]
-    audience: Audience
+    audience: Audience[View]
 
     async def run(self) -> None:
         """Until cancelled; whatever goes wrong is tried again."""
@@ -66,7 +73,7 @@ class Reflector:
                 while True:
                     revision = await self._follow(revision)
                     await asyncio.sleep(BETWEEN_STREAMS_SECONDS)
-            except _Expired:
+            except Expired:
                 pass
             except KubeError as error:
                 logger.warning("watching %s broke and starts again: %s", self.resource, error)
@@ -75,19 +82,17 @@ class Reflector:
             pause = min(pause * 2, LONGEST_RETRY_SECONDS)
 
     async def _list(self) -> str:
-        items: list[Object] = []
-        query = {"limit": PAGE_SIZE, **self.selector}
-        while True:
-            try:
-                page = await self.client.list(self.resource, params=query)
-            except Conflict as error:  # 410: the pages outlived their snapshot
-                raise _Expired from error
-            items += page.get("items") or ()
-            metadata = page.get("metadata") or {}
-            if not metadata.get("continue"):
-                self.audience.replaced(items)
-                return str(metadata.get("resourceVersion") or "")
-            query["continue"] = metadata["continue"]
+        """Page by page, so that no more than one page of whole objects is ever held."""
+        views: list[View] = []
+        revision = ""
+        try:
+            async for page in pages(self.client, self.resource, params=self.selector):
+                views += (view for item in page.items if (view := self.audience.read(item)) is not None)
+                revision = page.revision
+        except Conflict as error:  # 410: the pages outlived their snapshot
+            raise Expired from error
+        self.audience.replaced(views)
+        return revision
 
     async def _follow(self, revision: str) -> str:
         """One stream, to its regular end; the revision to go on from."""
@@ -100,22 +105,30 @@ class Reflector:
         }
         try:
             async for line in self.streams.watch(self.resource, params):
-                revision = self._tell(line) or revision
+                revision = self.report(line) or revision
         except Conflict as error:
-            raise _Expired from error
+            raise Expired from error
         return revision
 
-    def _tell(self, line: bytes) -> str:
+    def report(self, line: bytes) -> str:
+        """One line of a stream; its revision, if it has one."""
         kind, item = _read(line)
         if kind == "ERROR":
             if item.get("code") == 410:
-                raise _Expired
-            raise ServerFault(f"the watch ended with {item.get('message') or item.get('code')}")
+                raise Expired
+            raise ServerFault(f"the watch ended with {item.get('message') or item.get('code')!s:.400}")
         if kind == "DELETED":
             self.audience.deleted(item)
-        elif kind in {"ADDED", "MODIFIED"}:
-            self.audience.changed(item)
-        return str((item.get("metadata") or {}).get("resourceVersion") or "")
+        elif kind in {"ADDED", "MODIFIED"} and (view := self.audience.read(item)) is not None:
+            self.audience.changed(view)
+        return _revision(item)
+
+
+def _revision(item: Object) -> str:
+    try:
+        return text(mapping(item, "metadata"), "resourceVersion", MAX_WORD)
+    except Unreadable:
+        return ""  # the one before it is still good
 
 
 def _read(line: bytes) -> tuple[str, Object]:

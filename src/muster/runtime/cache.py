@@ -1,13 +1,19 @@
 """What the watch streams and our own writes have shown so far. A cache may say "it is there"; it never proves absence.
 
 Every entry carries a resourceVersion, and an older one never replaces a newer one: streams, re-lists and own writes
-arrive in any order.
+arrive in any order. The exception is a cluster whose etcd was restored from a backup: its revisions start again at an
+older number, and everything cached would stay newer than what is really there. A consistent list shows that: its
+revision is at least that of everything seen before it was asked for. If it is older, then history was rewound, and the
+list replaces all that is cached of its kind (`rewound`).
+
+Workloads and PodGroups are kept as the bytes of their JSON, and read when somebody asks for them: as models they take
+ten times the memory, and a cluster has two of them for every gang.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from muster.api.job import JobView
 from muster.api.keys import JobKey, Uid
@@ -17,43 +23,79 @@ from muster.api.workload import Workload
 from muster.core.observed import Observed
 
 Item = TypeVar("Item", Workload, PodGroup)
+Kind = type[JobView] | type[Workload] | type[PodGroup]
 Place = tuple[str, str]
 """Namespace and name."""
+
+
+class _Entry(NamedTuple):
+    uid: Uid
+    version: str
+    ending: bool
+    packed: bytes
 
 
 @dataclass(slots=True)
 class _Shelf(Generic[Item]):
     """One kind of object, by place and by the keys that other objects know it under."""
 
-    keys_of: Callable[[Item], Iterable[object]]
-    items: dict[Place, Item] = field(default_factory=dict)
-    index: defaultdict[object, set[Place]] = field(default_factory=lambda: defaultdict(set))
+    model: type[Item]
+    keys_of: Callable[[Item], list[object]]
+    entries: dict[Place, _Entry] = field(default_factory=dict)
+    index: dict[object, list[Place]] = field(default_factory=dict)
+
+    def get(self, place: Place) -> Item | None:
+        entry = self.entries.get(place)
+        return None if entry is None else self.model.model_validate_json(entry.packed)
 
     def put(self, item: Item) -> bool:
-        known = self.items.get(_place(item.metadata))
+        metadata, place = item.metadata, _place(item.metadata)
+        entry = _Entry(
+            metadata.uid,
+            metadata.resource_version,
+            metadata.deletion_timestamp is not None,
+            item.model_dump_json(by_alias=True, exclude_none=True, exclude_unset=True).encode(),
+        )
+        known = self.entries.get(place)
         if known is not None:
-            if _is_older(item.metadata.resource_version, known.metadata.resource_version):
+            if _is_older(entry.version, known.version):
                 return False
-            self.drop(known.metadata)
-        self.items[_place(item.metadata)] = item
+            self._remove(place)
+        self.entries[place] = entry
         for key in self.keys_of(item):
-            self.index[key].add(_place(item.metadata))
-        return known is None or _identity(known.metadata) != _identity(item.metadata)
+            self.index.setdefault(key, []).append(place)
+        return known is None or (known.uid, known.ending) != (entry.uid, entry.ending)
 
     def drop(self, metadata: ObjectMeta) -> bool:
-        place = _place(metadata)
-        known = self.items.get(place)
-        if known is None or known.metadata.uid != metadata.uid:
+        known = self.entries.get(_place(metadata))
+        if known is None or known.uid != metadata.uid:
             return False
-        del self.items[place]
-        for key in self.keys_of(known):
-            self.index[key].discard(place)
-            if not self.index[key]:
-                del self.index[key]
+        self._remove(_place(metadata))
         return True
 
+    def _remove(self, place: Place) -> None:
+        known = self.get(place)
+        if known is None:
+            return
+        del self.entries[place]
+        for key in self.keys_of(known):
+            self.index[key].remove(place)
+            if not self.index[key]:
+                del self.index[key]
+
     def find(self, key: object) -> tuple[Item, ...]:
-        return tuple(self.items[place] for place in sorted(self.index.get(key, ())))
+        found = (self.get(place) for place in sorted(self.index.get(key, ())))
+        return tuple(item for item in found if item is not None)
+
+    def unlisted(self, listed: set[Uid], listed_at: str) -> list[Item]:
+        """What a full list, made at this revision, does not show."""
+        gone = [
+            place
+            for place, entry in self.entries.items()
+            if entry.uid not in listed and not _is_older(listed_at, entry.version)
+        ]
+        found = (self.get(place) for place in gone)
+        return [item for item in found if item is not None]
 
 
 @dataclass(slots=True)
@@ -63,8 +105,10 @@ class Cache:
     jobs: dict[JobKey, JobView] = field(default_factory=dict)
     gangs: Counter[GangState] = field(default_factory=Counter)
     """How many PodGroups of Jobs are in which state."""
-    _workloads: _Shelf[Workload] = field(default_factory=lambda: _Shelf(_workload_keys))
-    _pod_groups: _Shelf[PodGroup] = field(default_factory=lambda: _Shelf(_pod_group_keys))
+    newest: Counter[Kind] = field(default_factory=Counter)
+    """The newest revision of each kind that was seen."""
+    _workloads: _Shelf[Workload] = field(default_factory=lambda: _Shelf(Workload, _workload_keys))
+    _pod_groups: _Shelf[PodGroup] = field(default_factory=lambda: _Shelf(PodGroup, _pod_group_keys))
 
     def observe(self, key: JobKey) -> Observed:
         """All that is known about a Job, its pods aside: those are read live."""
@@ -76,7 +120,7 @@ class Cache:
         return Observed(job, workloads, tuple(groups.values()))
 
     def pod_group(self, namespace: str, name: str) -> PodGroup | None:
-        return self._pod_groups.items.get((namespace, name))
+        return self._pod_groups.get((namespace, name))
 
     def pod_groups_of(self, workload: Workload) -> tuple[PodGroup, ...]:
         return self._pod_groups.find(_place(workload.metadata))
@@ -87,6 +131,7 @@ class Cache:
         if known is not None and _is_older(job.resource_version, known.resource_version):
             return False
         self.jobs[job.key] = job
+        self._saw(JobView, job.resource_version)
         return known != job
 
     def drop_job(self, key: JobKey, uid: Uid) -> bool:
@@ -98,6 +143,7 @@ class Cache:
 
     def put_workload(self, workload: Workload) -> bool:
         """True if it appeared, or began to vanish: nothing else about it ever changes."""
+        self._saw(Workload, workload.metadata.resource_version)
         return self._workloads.put(workload)
 
     def drop_workload(self, metadata: ObjectMeta) -> bool:
@@ -106,15 +152,16 @@ class Cache:
     def put_pod_group(self, group: PodGroup) -> bool:
         """Likewise. The scheduler's reports in its status change nothing for the Job."""
         place = _place(group.metadata)
-        before = self._pod_groups.items.get(place)
+        self._saw(PodGroup, group.metadata.resource_version)
+        before = self._pod_groups.get(place)
         changed = self._pod_groups.put(group)
-        self._count(before, self._pod_groups.items.get(place))
+        self._count(before, self._pod_groups.get(place))
         return changed
 
     def drop_pod_group(self, metadata: ObjectMeta) -> bool:
-        before = self._pod_groups.items.get(_place(metadata))
+        before = self._pod_groups.get(_place(metadata))
         dropped = self._pod_groups.drop(metadata)
-        self._count(before, self._pod_groups.items.get(_place(metadata)))
+        self._count(before, self._pod_groups.get(_place(metadata)))
         return dropped
 
     def _count(self, before: PodGroup | None, after: PodGroup | None) -> None:
@@ -132,7 +179,7 @@ class Cache:
         if isinstance(thing, Workload):
             described = thing.job_key
         else:
-            workload = self._workloads.items.get((namespace, thing.workload_name))
+            workload = self._workloads.get((namespace, thing.workload_name))
             described = workload.job_key if workload else None
         return keys | ({described} if described else set())
 
@@ -146,29 +193,38 @@ class Cache:
         ]:
             self.drop_job(job.key, job.uid)
             concerned.add(job.key)
-        for workload in self._unlisted(self._workloads, workloads, listed_at[1]):
+        for workload in self._workloads.unlisted(workloads, listed_at[1]):
             concerned |= self.jobs_of(workload)
             self.drop_workload(workload.metadata)
-        for group in self._unlisted(self._pod_groups, pod_groups, listed_at[2]):
+        for group in self._pod_groups.unlisted(pod_groups, listed_at[2]):
             concerned |= self.jobs_of(group)
             self.drop_pod_group(group.metadata)
         return concerned
 
-    @staticmethod
-    def _unlisted(shelf: _Shelf[Item], listed: set[Uid], listed_at: str) -> list[Item]:
-        return [
-            item
-            for item in shelf.items.values()
-            if item.metadata.uid not in listed and not _is_older(listed_at, item.metadata.resource_version)
-        ]
+    def rewound(self, kind: Kind, listed_at: str, newest: int) -> bool:
+        """True if a consistent list is older than what had been seen of its kind before it was asked for.
+
+        Then everything of the kind is dropped, for the list to put in again.
+        """
+        if not listed_at.isdecimal() or int(listed_at) >= newest:
+            return False
+        self.newest[kind] = int(listed_at)
+        if kind is JobView:
+            self.jobs.clear()
+        elif kind is Workload:
+            self._workloads = _Shelf(Workload, _workload_keys)
+        else:
+            self._pod_groups = _Shelf(PodGroup, _pod_group_keys)
+            self.gangs.clear()
+        return True
+
+    def _saw(self, kind: Kind, version: str) -> None:
+        if version.isdecimal():
+            self.newest[kind] = max(self.newest[kind], int(version))
 
 
 def _place(metadata: ObjectMeta) -> Place:
     return metadata.namespace, metadata.name
-
-
-def _identity(metadata: ObjectMeta) -> tuple[Uid, bool]:
-    return metadata.uid, metadata.deletion_timestamp is not None
 
 
 def _workload_keys(workload: Workload) -> list[object]:

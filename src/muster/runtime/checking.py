@@ -10,14 +10,17 @@ from dataclasses import dataclass, field
 from muster.api.dialect import Dialect
 from muster.api.job import JobView
 from muster.api.keys import JobKey, Uid
+from muster.api.podgroup import PodGroup
 from muster.api.wire import Unreadable
+from muster.api.workload import Workload
 from muster.core.decide import Rules, decide
 from muster.core.resizing import misfit
-from muster.kube.client import PAGE_SIZE, KubeClient, Object
+from muster.kube.client import KubeClient, Object, pages
 from muster.kube.errors import KubeError
 from muster.kube.probing import find_missing_right, find_problem
 from muster.kube.profiles import Missing, find_dialect
 from muster.kube.resources import JOBS, Resource, pod_groups, workloads
+from muster.runtime.cache import Kind
 from muster.runtime.events import Recorder
 from muster.runtime.health import API, WATCHING, Health
 from muster.runtime.internal_errors import InternalErrors, name_of, uid_of
@@ -29,7 +32,8 @@ from muster.runtime.tasks import Task
 
 logger = logging.getLogger(__name__)
 
-SLICE = 200
+SLICE = 20
+"""Jobs that are decided on in one go. One that asks for something new takes up to a millisecond."""
 SOON_SECONDS = 1.0
 """How soon to look again while something is wrong."""
 
@@ -146,14 +150,34 @@ class Resync:
                 self.on_pod_group((group.metadata.namespace, group.metadata.name))
             return group.metadata.uid
 
-        client = self.observer.client
-        jobs, jobs_at = await self._list_all(client, JOBS, keep_job)
-        made, made_at = await self._list_all(client, workloads(dialect), keep_workload)
-        groups, groups_at = await self._list_all(client, pod_groups(dialect), keep_pod_group)
+        jobs, jobs_at = await self._list(JobView, JOBS, keep_job)
+        made, made_at = await self._list(Workload, workloads(dialect), keep_workload)
+        groups, groups_at = await self._list(PodGroup, pod_groups(dialect), keep_pod_group)
         concerned |= cache.forget_except(jobs, made, groups, (jobs_at, made_at, groups_at))
         for key in concerned | await self._unsettled():
             self.queue.add(key)
         return len(concerned)
+
+    async def _list(self, kind: Kind, resource: Resource, keep: Callable[[Object], Uid]) -> tuple[set[Uid], str]:
+        """The UIDs of all objects, each handed to `keep`, and the revision that the list shows."""
+        cache, newest = self.observer.cache, self.observer.cache.newest[kind]
+        uids: set[Uid] = set()
+        listed_at = ""
+        async for page in pages(self.observer.client, resource):
+            if not listed_at and cache.rewound(kind, page.revision, newest):
+                logger.warning(
+                    "the revisions of %s went back from %d to %s, as after a restore of etcd: what was cached of them "
+                    "is replaced",
+                    resource,
+                    newest,
+                    page.revision,
+                )
+            listed_at = listed_at or page.revision
+            for raw in page.items:
+                if (uid := self._keep(raw, keep, resource)) is not None:
+                    uids.add(uid)
+            await asyncio.sleep(0)  # let admission in between two pages
+        return uids, listed_at
 
     async def _unsettled(self) -> set[JobKey]:
         """Jobs that still want something. A wake-up that was lost is made up for here."""
@@ -176,24 +200,6 @@ class Resync:
             self.errors.note(Task.RESYNC, key, error)
         else:
             self.recorder.internal_error(Task.RESYNC, key, self.observer.cache.jobs.get(key), error)
-
-    async def _list_all(
-        self, client: KubeClient, resource: Resource, keep: Callable[[Object], Uid]
-    ) -> tuple[set[Uid], str]:
-        """The UIDs of all objects, each handed to `keep`, and the revision that the list shows."""
-        uids: set[Uid] = set()
-        query, listed_at = {"limit": PAGE_SIZE}, ""
-        while True:
-            page = await client.list(resource, params=query)
-            metadata = page.get("metadata") or {}
-            listed_at = listed_at or str(metadata.get("resourceVersion") or "")
-            for raw in page.get("items") or ():
-                if (uid := self._keep(raw, keep, resource)) is not None:
-                    uids.add(uid)
-            if not metadata.get("continue"):
-                return uids, listed_at
-            query["continue"] = metadata["continue"]
-            await asyncio.sleep(0)  # let admission in between two pages
 
     def _keep(self, raw: Object, keep: Callable[[Object], Uid], resource: Resource) -> Uid | None:
         try:

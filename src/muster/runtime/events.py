@@ -12,9 +12,10 @@ import logging
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 from muster.api.job import JobView
+from muster.api.keys import JobKey, Uid
 from muster.core.decide import Decision, Membership
 from muster.core.reasons import EventReason
 from muster.kube.client import KubeClient
@@ -36,8 +37,21 @@ MAX_EVENT_MESSAGE = 1024
 
 
 @dataclass(frozen=True, slots=True)
+class Subject:
+    """The Job that an event is about. Thousands of events can wait, so they keep no more of it than they post."""
+
+    key: JobKey
+    uid: Uid
+    resource_version: str
+
+    @classmethod
+    def of(cls, job: JobView) -> Self:
+        return cls(job.key, job.uid, job.resource_version)
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
-    job: JobView
+    job: Subject
     type: str
     reason: EventReason
     message: str
@@ -97,10 +111,10 @@ class Recorder:
         self.errors = InternalErrors(self.metrics)
 
     def tell(self, job: JobView, reason: EventReason, message: str, identity: str = "") -> None:
-        self._enqueue(Event(job, "Normal", reason, message, identity))
+        self._enqueue(Event(Subject.of(job), "Normal", reason, message, identity))
 
     def warn(self, job: JobView, reason: EventReason, message: str, identity: str = "") -> bool:
-        return self._enqueue(Event(job, "Warning", reason, message, identity))
+        return self._enqueue(Event(Subject.of(job), "Warning", reason, message, identity))
 
     def report(self, job: JobView | None, decision: Decision) -> None:
         """Tell why Muster stands aside or what pods wait for; silence for Jobs that never were its business."""

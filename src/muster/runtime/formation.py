@@ -26,6 +26,8 @@ MAX_STEPS = 24
 """Two writes suffice; more are needed only when names are taken. A bound, so that no Job can keep us for ever."""
 VERDICT_SECONDS = 5.0
 LESSON_SECONDS = 600.0
+LESSONS = 1_000
+"""Jobs; each lesson has up to `MAX_STEPS` names in it."""
 
 
 def never() -> bool:
@@ -102,7 +104,7 @@ class Formation:
     errands: Errands = field(default_factory=Errands)
     _under_way: dict[Uid, _Work] = field(default_factory=dict)
     _verdicts: Memory[Uid, Verdict] = field(default_factory=lambda: Memory(VERDICT_SECONDS))
-    _lessons: Memory[Uid, Lesson] = field(default_factory=lambda: Memory(LESSON_SECONDS))
+    _lessons: Memory[Uid, Lesson] = field(default_factory=lambda: Memory(LESSON_SECONDS, LESSONS))
     stopwatch: Stopwatch = field(init=False)
     _order: Iterator[int] = field(default_factory=count)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from muster.api.wire import Raw, Unreadable, as_object, integer, mapping, text
+from muster.api.wire import MAX_UID, MAX_WORD, Raw, Unreadable, as_object, integer, mapping, text, words
 from muster.core.election import (
     LEFT,
     NOTICED,
@@ -38,6 +38,8 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 """How often those who do not lead look: a leader that leaves is followed about as fast."""
 RELEASE_SECONDS = 2.0
+MAX_NOTICED = 16 * 1024
+"""Characters that are read of the list of replicas that have noticed `muster leave`: some hundred names."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -202,7 +204,7 @@ class Leadership:
         lease = self._raw or {}
         metadata = mapping(lease, "metadata")
         annotations = mapping(metadata, "annotations")
-        names = ",".join(name for name in (text(annotations, NOTICED), self.terms.identity) if name)
+        names = ",".join(name for name in (words(annotations, NOTICED, MAX_NOTICED), self.terms.identity) if name)
         return {**lease, "metadata": {**metadata, "annotations": {**annotations, NOTICED: names}}}
 
     async def _read(self) -> Lease | None:
@@ -211,14 +213,14 @@ class Leadership:
         except NotFound:
             self._raw = None
             return None
-        return _parse(self._raw)
+        return parse_lease(self._raw)
 
     async def _write(self, move: Move | None = None, released: bool = False) -> Lease:
         known = self._raw or {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": self.name}}
         body = {**known, "spec": self._spec(mapping(known, "spec"), move, released)}
         if isinstance(move, Create):
-            return _parse(await self.client.create(LEASES, self.namespace, body))
-        return _parse(await self.client.replace(LEASES, self.namespace, self.name, body))
+            return parse_lease(await self.client.create(LEASES, self.namespace, body))
+        return parse_lease(await self.client.replace(LEASES, self.namespace, self.name, body))
 
     def _spec(self, known: Raw, move: Move | None, released: bool) -> Object:
         """The times are for people: nobody here reads them."""
@@ -254,14 +256,14 @@ class Leadership:
         self._changed = asyncio.Event()
 
 
-def _parse(raw: Object) -> Lease:
+def parse_lease(raw: Object) -> Lease:
     lease = as_object(raw, "Lease")
     metadata, spec = mapping(lease, "metadata"), mapping(lease, "spec")
     annotations = mapping(metadata, "annotations")
     return Lease(
-        version=f"{text(metadata, 'uid')}/{text(metadata, 'resourceVersion')}",
+        version=f"{text(metadata, 'uid', MAX_UID)}/{text(metadata, 'resourceVersion', MAX_WORD)}",
         holder=text(spec, "holderIdentity"),
         duration_seconds=float(max(0, integer(spec, "leaseDurationSeconds") or 0)),
         taken_from=text(annotations, TAKEN_FROM),
-        noticed_by=frozenset(text(annotations, NOTICED).split(",")),
+        noticed_by=frozenset(words(annotations, NOTICED, MAX_NOTICED).split(",")),
     )

@@ -3,10 +3,11 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from muster.api.pod import PodView
-from muster.api.wire import Unreadable
+from muster.api.wire import Unreadable, mapping, text
 from muster.kube.client import Object
 from muster.runtime.internal_errors import InternalErrors, name_of
 from muster.runtime.metrics import Metrics
@@ -31,21 +32,28 @@ class Members:
     def of(self, group: Place) -> list[PodView]:
         return [self._pods[place] for place in self._groups.get(group, ())]
 
-    def replaced(self, items: list[Object]) -> None:
-        listed = {_place(item) for item in items}
-        for place in [place for place in self._pods if place not in listed]:
-            self._drop(place)
-        for item in items:
-            self.changed(item)
-        self.complete = True
-
-    def changed(self, item: Object) -> None:
+    def read(self, item: Object) -> PodView | None:
         try:
-            self._put(PodView.parse(item))
+            return PodView.parse(item)
         except Unreadable as error:
             logger.warning("passed over a pod that cannot be read: %s", error)
         except Exception as error:  # noqa: BLE001 - a bug that one pod meets must not hide all the others
             self.errors.note(Task.POD_REFLECTOR, name_of(item), error)
+        return None
+
+    def replaced(self, views: list[PodView]) -> None:
+        listed = {(pod.namespace, pod.name) for pod in views}
+        for place in [place for place in self._pods if place not in listed]:
+            self._drop(place)
+        for pod in views:
+            self.changed(pod)
+        self.complete = True
+
+    def changed(self, pod: PodView) -> None:
+        try:
+            self._put(pod)
+        except Exception as error:  # noqa: BLE001 - likewise
+            self.errors.note(Task.POD_REFLECTOR, f"{pod.namespace}/{pod.name}", error)
 
     def _put(self, pod: PodView) -> None:
         place = (pod.namespace, pod.name)
@@ -59,7 +67,9 @@ class Members:
             self.on_change(group)
 
     def deleted(self, item: Object) -> None:
-        self._drop(_place(item))
+        with suppress(Unreadable):
+            metadata = mapping(item, "metadata")
+            self._drop((text(metadata, "namespace"), text(metadata, "name")))
 
     def lost(self) -> None:
         self.complete = False
@@ -73,8 +83,3 @@ class Members:
         if not self._groups[group]:
             del self._groups[group]
         self.on_change(group)
-
-
-def _place(item: Object) -> Place:
-    metadata = item.get("metadata") or {}
-    return str(metadata.get("namespace") or ""), str(metadata.get("name") or "")

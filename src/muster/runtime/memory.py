@@ -1,4 +1,8 @@
-"""Things worth remembering for a while, and only so many of them."""
+"""Things worth remembering for a while, and only so many of them.
+
+The bound in bytes follows from that of the entries: keys are UIDs and names, which are bounded where they are parsed
+(`api.wire`). docs/operations.md, "Memory", has the sums.
+"""
 
 import time
 from collections import OrderedDict

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 MAX_SHOWN = 80
@@ -46,6 +46,12 @@ class ErrorKind(StrEnum):
     """A mistake of the controller, not of its user."""
 
 
+class Shown(str):
+    """A value as a sentence shows it."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class FieldError:
     kind: ErrorKind
@@ -59,6 +65,12 @@ class FieldError:
         found = "" if self.value is None else f"{_shown(self.value)} "
         where = _bounded(str(self.path), 3 * MAX_SHOWN)
         return f"{where}{': ' if where else ''}{found}{self.allowed}"
+
+    def brief(self) -> "FieldError":
+        """The same sentence without the value that it is about, which can be large."""
+        if self.value is None or isinstance(self.value, Shown):
+            return self
+        return replace(self, value=Shown(_shown(self.value)))
 
 
 class WorkloadBuilderError(Exception):
@@ -82,6 +94,8 @@ class UnknownTemplate(WorkloadBuilderError, LookupError):
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, Shown):
+        return value
     if isinstance(value, tuple | set | frozenset):
         value = list(value)
     try:

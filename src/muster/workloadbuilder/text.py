@@ -12,6 +12,11 @@ MAX_BRACKETS = 32
 """Open at a time. PyYAML takes seconds for some thousand of them, which is longer than a webhook may take."""
 
 
+MAX_PARTS = 800
+"""Entries of lists and mappings, about, in YAML: PyYAML takes 30 µs for each. A whole Job has some hundred."""
+_BETWEEN_PARTS = ",:-?[{\n"
+
+
 class Unparsable(ValueError):
     """The sentence says what is wrong, and where."""
 
@@ -76,13 +81,16 @@ def _json(text: str) -> Any:
 
 
 def _yaml(text: str) -> Any:
+    if sum(map(text.count, _BETWEEN_PARTS)) > MAX_PARTS:
+        raise Unparsable("must not have so many entries")
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506  it is a SafeLoader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise Unparsable(f"must be YAML or JSON: {error.problem}{where}") from None
-    except (yaml.YAMLError, ValueError, TypeError, AttributeError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
+        # PyYAML looks a word up that an explicit tag calls a boolean or a number, and it is none.
         raise Unparsable(f"must be YAML or JSON: {str(error).splitlines()[0] if str(error) else 'no value'}") from None
 
 

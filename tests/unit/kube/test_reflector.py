@@ -80,6 +80,9 @@ class Told:
     def __init__(self) -> None:
         self.words: list[str] = []
 
+    def read(self, item: Object) -> Object | None:
+        return item
+
     def replaced(self, items: list[Object]) -> None:
         self.words.append("all:" + ",".join(item["metadata"]["name"] for item in items))
 
@@ -111,9 +114,9 @@ async def serving(script: Script) -> AsyncIterator[HttpClient]:
     await runner.cleanup()
 
 
-async def reflected(script: Script) -> list[str]:
+async def reflected(script: Script, told: Told | None = None) -> list[str]:
     """All that is told until the server is silent."""
-    told = Told()
+    told = told or Told()
     async with serving(script) as client:
         running = asyncio.create_task(Reflector(client, client, PODS, SELECTOR, told).run())
         silent = asyncio.create_task(script.silent.wait())
@@ -127,7 +130,21 @@ async def test_all_pages_are_told_as_one_list() -> None:
     script = Script(Page("a", "b", at=5, more="t1"), Page("c", at=5, more="t2"), Page(at=5), Stream())
     assert await reflected(script) == ["all:a,b,c"]
     assert [asked.get("continue") for asked in script.asked[:3]] == [None, "t1", "t2"]
-    assert script.asked[0] == {"limit": "500", **SELECTOR}
+    assert script.asked[0] == {"limit": "100", **SELECTOR}
+
+
+async def test_each_page_is_read_before_the_next_is_asked_for() -> None:
+    """So that no more than one page of whole objects is held."""
+    script = Script(Page("a", "b", at=5, more="t1"), Page("c", at=5), Stream())
+    asked: list[int] = []
+
+    class Counting(Told):
+        def read(self, item: Object) -> Object | None:
+            asked.append(len(script.asked))
+            return {"metadata": {"name": item["metadata"]["name"].upper()}}
+
+    assert await reflected(script, Counting()) == ["all:A,B,C"]
+    assert asked == [1, 1, 2]
 
 
 async def test_what_is_asked_of_a_watch() -> None:

@@ -164,7 +164,7 @@ async def test_an_event_of_the_stream_that_trips_concerns_that_object_alone(clus
 async def test_a_pod_that_trips_the_members_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     members = Members(lambda _: None)
     planted(monkeypatch, Members, "_put")
-    members.replaced([a_pod(name).naming_group("g").build() for name in ("bad", "good")])
+    members.replaced([a_pod(name).naming_group("g").view() for name in ("bad", "good")])
     assert members.complete
     assert [pod.name for pod in members.of(("default", "g"))] == ["good"]
 

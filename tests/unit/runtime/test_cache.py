@@ -1,9 +1,17 @@
 """The cache shows the newest that arrived, in whichever order it came."""
 
+import gc
+import tracemalloc
+
+import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.api.dialect import NATIVE
+from muster.api.job import JobView
 from muster.api.keys import JobKey, Uid
+from muster.api.podgroup import PodGroup
+from muster.api.workload import Workload
 from muster.runtime.cache import Cache
 from tests.builders import a_gang, a_pod_group, a_workload
 
@@ -124,3 +132,61 @@ def test_any_order_of_arrival_ends_in_the_newest(order: list[int]) -> None:
         cache.put_workload((workload.being_deleted() if version == 6 else workload).read())
     (found,) = cache.observe(KEY).workloads
     assert found.metadata.resource_version == "6"
+
+
+def test_a_list_that_is_older_than_what_was_seen_before_it_shows_a_restored_etcd() -> None:
+    cache = Cache()
+    cache.put_job(JOB.version(900).view())
+    cache.put_workload(a_workload("w").describing(JOB).version(901).read())
+    cache.put_pod_group(a_pod_group("g").naming_workload("w").controlled_by(JOB).version(902).read())
+    before = dict(cache.newest)
+    assert cache.rewound(JobView, "500", before[JobView])
+    assert cache.rewound(Workload, "501", before[Workload])
+    assert cache.rewound(PodGroup, "502", before[PodGroup])
+    assert (cache.jobs, names(cache), +cache.gangs) == ({}, ([], []), {})
+    assert cache.put_job(a_gang("train").uid("restored").version(400).view())
+    assert not cache.rewound(JobView, "510", cache.newest[JobView])
+    assert cache.jobs[KEY].uid == "restored"
+
+
+def test_a_list_that_lags_behind_what_arrives_meanwhile_replaces_nothing() -> None:
+    cache = Cache()
+    cache.put_job(JOB.version(900).view())
+    newest = cache.newest[JobView]
+    cache.put_job(a_gang("other").version(950).view())
+    assert not cache.rewound(JobView, "900", newest), "the list began before the other Job came"
+    assert not cache.rewound(JobView, "", newest)
+    assert len(cache.jobs) == 2
+
+
+def test_what_the_cache_gives_back_is_what_it_was_given() -> None:
+    cache = Cache()
+    workload = a_workload("w").describing(JOB).controlled_by(JOB).read()
+    group = a_pod_group("g").naming_workload("w").controlled_by(JOB).read()
+    cache.put_workload(workload)
+    cache.put_pod_group(group)
+    (found,) = cache.observe(KEY).workloads
+    assert found == workload
+    assert found.spec.pod_group_templates[0].model_fields_set == workload.spec.pod_group_templates[0].model_fields_set
+    assert cache.pod_group("default", "g") == group
+
+
+def test_a_gang_takes_little_memory() -> None:
+    """The pair of a gang took 16 KB as models."""
+    things = [
+        (
+            orjson.dumps(a_workload(f"w-{n}").describing(a_gang(f"job-{n}")).build()),
+            orjson.dumps(a_pod_group(f"g-{n}").naming_workload(f"w-{n}").controlled_by(a_gang(f"job-{n}")).build()),
+        )
+        for n in range(500)
+    ]
+    cache = Cache()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for workload, group in things:
+        cache.put_workload(NATIVE.read_workload(orjson.loads(workload)))
+        cache.put_pod_group(NATIVE.read_pod_group(orjson.loads(group)))
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown / len(things) < 4_000

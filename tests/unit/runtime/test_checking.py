@@ -47,7 +47,7 @@ def cluster() -> FakeCluster:
 async def test_a_resync_reads_every_page_and_passes_over_what_cannot_be_read(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "PAGE_SIZE", "2")
+    monkeypatch.setattr("muster.kube.client.PAGE_SIZE", "2")
     for number in range(4):
         cluster.apply(a_gang(f"job-{number}"))
     broken = a_gang("aaa").build()
@@ -57,6 +57,27 @@ async def test_a_resync_reads_every_page_and_passes_over_what_cannot_be_read(
     assert await parts.resync.once() == 5
     assert len(parts.cache.jobs) == 5
     assert await parts.resync.once() == 0
+
+
+async def test_a_resync_after_a_restore_of_etcd_shows_what_is_really_there(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Revisions start again at an older number: by them alone, everything cached would stay newer for good."""
+    for number in range(20):
+        cluster.apply(a_gang(f"lost-{number}"))
+    parts = build(FakeClient(cluster))
+    await parts.resync.once()
+    restored = FakeCluster()
+    restored.apply(a_gang("train").uid("restored").suspended())
+    parts.observer.client = FakeClient(restored)
+    await parts.resync.once()
+    assert {(job.key.name, job.uid, job.suspended) for job in parts.cache.jobs.values()} == {
+        ("train", "restored", True)
+    }
+    assert "went back" in caplog.text
+    caplog.clear()
+    assert await parts.resync.once() == 0
+    assert "went back" not in caplog.text
 
 
 async def test_a_resync_notices_what_is_gone(cluster: FakeCluster) -> None:

@@ -13,7 +13,7 @@ from muster.kube.client import Object
 from muster.kube.errors import Forbidden, KubeError, ServerFault
 from muster.kube.resources import Resource
 from muster.runtime import events as module
-from muster.runtime.events import MAX_EVENT_MESSAGE, Event, Recorder
+from muster.runtime.events import MAX_EVENT_MESSAGE, Event, Recorder, Subject
 from tests.builders import a_gang
 from tests.fake_cluster import FakeClient, FakeCluster
 
@@ -128,7 +128,7 @@ async def test_what_is_reported(decision: Decision, told: list[str]) -> None:
 
 
 def test_an_event_as_the_api_server_wants_it() -> None:
-    event = Event(JOB, "Warning", EventReason.NAME_TAKEN, "x\n" + "y" * 5000)
+    event = Event(Subject.of(JOB), "Warning", EventReason.NAME_TAKEN, "x\n" + "y" * 5000)
     manifest = event.manifest(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), "pod-1")
     assert manifest["metadata"] == {"name": event.name, "namespace": "default"}
     assert manifest["involvedObject"]["uid"] == "now"

@@ -52,7 +52,7 @@ class Kept:
         self.observer.cache.trusted = True
         self.cluster.apply(group)
         self.look()
-        self.keeper.members.replaced([pod.build() for pod in pods])
+        self.keeper.members.replaced([pod.view() for pod in pods])
 
     def look(self) -> None:
         """The stream shows the group as it is."""
@@ -125,7 +125,7 @@ async def test_the_condition_comes_once_enough_pods_have_nodes_and_stays() -> No
     kept = Kept(made, *pods(1))
     await kept.keeper.keep(PLACE)
     assert not kept.client.patches
-    kept.keeper.members.replaced([pod.build() for pod in pods(2)])
+    kept.keeper.members.replaced([pod.view() for pod in pods(2)])
     await kept.keeper.keep(PLACE)
     other, condition = kept.stored["status"]["conditions"]
     assert other == target
@@ -139,7 +139,7 @@ async def test_the_condition_comes_once_enough_pods_have_nodes_and_stays() -> No
     }
     kept.look()
     for members in (pods(2), pods(1), []):
-        kept.keeper.members.replaced([pod.build() for pod in members])
+        kept.keeper.members.replaced([pod.view() for pod in members])
         await kept.keeper.keep(PLACE)
     assert [part for part, _ in kept.client.patches] == ["status"], "told once, and it never goes back"
 

@@ -16,7 +16,7 @@ class Index:
         self.told: list[Place] = []
         self.members = Members(self.told.append)
         for pod in pods:
-            self.members.changed(pod.build())
+            self.members.changed(pod.view())
         self.told.clear()
 
     def names(self, group: Place = G) -> list[str]:
@@ -52,7 +52,7 @@ def test_a_change_is_told_to_the_groups_that_it_concerns(
     known: list[PodBuilder], shown: PodBuilder, told: list[Place]
 ) -> None:
     index = Index(*known)
-    index.members.changed(shown.build())
+    index.members.changed(shown.view())
     assert index.told == told
 
 
@@ -81,7 +81,7 @@ def test_what_has_no_members_takes_no_room() -> None:
 
 def test_a_full_list_takes_away_what_is_not_in_it() -> None:
     index = Index(member("a"), member("b"), member("c", "h"))
-    index.members.replaced([member("b").build(), member("d").build()])
+    index.members.replaced([member("b").view(), member("d").view()])
     assert index.names() == ["b", "d"]
     assert index.names(H) == []
     assert sorted(index.told) == [G, G, H]
@@ -90,7 +90,7 @@ def test_a_full_list_takes_away_what_is_not_in_it() -> None:
 def test_complete_between_the_list_and_the_loss_of_the_stream() -> None:
     index = Index()
     assert not index.members.complete
-    index.members.replaced([member("a").build()])
+    index.members.replaced([member("a").view()])
     assert index.members.complete
     index.members.lost()
     assert not index.members.complete
@@ -102,6 +102,7 @@ def test_complete_between_the_list_and_the_loss_of_the_stream() -> None:
 )
 def test_a_pod_that_cannot_be_read_is_passed_over(broken: Object, caplog: pytest.LogCaptureFixture) -> None:
     index = Index(member("a"))
-    index.members.changed(broken)
+    assert index.members.read(broken) is None
+    index.members.deleted({"metadata": broken})
     assert "cannot be read" in caplog.text
     assert index.names() == ["a"]

@@ -296,5 +296,5 @@ async def test_members_by_annotation_come_from_the_stream() -> None:
     members = Members(lambda _: None)
     gang = Gang(job().view(), CRD_IN_OWN_GROUP.read_pod_group(group().build()), 4, "")
     assert await remembered(members)(gang) is None
-    members.replaced([pod.naming_group(group().name).build() for pod in pods(3)])
+    members.replaced([pod.naming_group(group().name).view() for pod in pods(3)])
     assert await remembered(members)(gang) == Crew(3, 0, "", "uid-0")
