@@ -126,12 +126,6 @@ class PodGroup(Wire):
         return ref.workload.workload_name if ref and ref.workload else ""
 
     @property
-    def template_name(self) -> str:
-        """Name of the template in that Workload; empty for a free-standing group."""
-        ref = self.spec.pod_group_template_ref
-        return ref.workload.pod_group_template_name if ref and ref.workload else ""
-
-    @property
     def gang(self) -> GangPolicy | None:
         return self.spec.scheduling_policy.gang
 

@@ -75,11 +75,11 @@ def is_own_group(job: JobView, group: PodGroup) -> bool:
     Anybody who may create PodGroups can write the first two. The name follows from the Workload and the template that
     the PodGroup itself refers to, so that a replica with another view of the Workloads says the same.
     """
-    return (
-        controls(job, group.metadata)
-        and is_ours(group.metadata)
-        and is_own_group_name(job, group.workload_name, group.template_name, group.metadata.name)
-    )
+    ref = group.spec.pod_group_template_ref
+    if ref is None or ref.workload is None or not (controls(job, group.metadata) and is_ours(group.metadata)):
+        return False
+    workload, template = ref.workload.workload_name, ref.workload.pod_group_template_name
+    return is_own_group_name(job, workload, template, group.metadata.name)
 
 
 def is_own_group_name(job: JobView, workload: str, template: str, name: str) -> bool:
