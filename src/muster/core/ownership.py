@@ -69,6 +69,14 @@ def controls(job: JobView, metadata: ObjectMeta) -> bool:
     return owner is not None and owner.uid == job.uid
 
 
+def is_own(job: JobView, thing: Workload | PodGroup) -> bool:
+    """Muster made the object for this Job."""
+    if isinstance(thing, PodGroup):
+        return is_own_group(job, thing)
+    metadata = thing.metadata
+    return controls(job, metadata) and is_ours(metadata) and is_own_workload_name(job, metadata.name)
+
+
 def is_own_group(job: JobView, group: PodGroup) -> bool:
     """Muster made the PodGroup for this Job: by its controller, its label and its name.
 
@@ -103,7 +111,7 @@ def _in_workload_series(name: str, job: str, uid: Uid) -> bool:
 
 def has_ours(job: JobView | None, things: Iterable[Workload | PodGroup]) -> bool:
     """Muster has made something for the Job already."""
-    return job is not None and any(is_ours(each.metadata) and controls(job, each.metadata) for each in things)
+    return job is not None and any(is_own(job, each) for each in things)
 
 
 def _prefer_staying(things: list[Thing]) -> list[Thing]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from muster.api.job import JobView
 from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
-from muster.core.ownership import controls, is_ours, is_own_group, is_own_workload_name
+from muster.core.ownership import is_own
 from muster.core.policy import Policy, ReleaseOnSuspend
 
 
@@ -27,10 +27,11 @@ def released_next(
     """Only what Muster made for this Job. The caller has seen that no pod of it lives."""
     if not job.at_rest or job.finished or not releases_pod_group(job, policy):
         return None
-    own: list[PodGroup | Workload] = [group for group in groups if is_own_group(job, group)]
+    things: tuple[Workload | PodGroup, ...] = (*groups,)
     if policy.release_on_suspend is ReleaseOnSuspend.PAIR:
-        own += [workload for workload in workloads if _is_own(job, workload)]
-    return next((Release(thing) for thing in own if thing.metadata.deletion_timestamp is None), None)
+        things += (*workloads,)
+    staying = (thing for thing in things if thing.metadata.deletion_timestamp is None)
+    return next((Release(thing) for thing in staying if is_own(job, thing)), None)
 
 
 def releases_pod_group(job: JobView, policy: Policy) -> bool:
@@ -43,8 +44,3 @@ def releases_pod_group(job: JobView, policy: Policy) -> bool:
 def may_begin_again(job: JobView, policy: Policy) -> bool:
     """Its pods were deleted when it was suspended, and so was its Workload: pods that ended do not count."""
     return policy.release_on_suspend is ReleaseOnSuspend.PAIR and job.suspended_once
-
-
-def _is_own(job: JobView, workload: Workload) -> bool:
-    metadata = workload.metadata
-    return controls(job, metadata) and is_ours(metadata) and is_own_workload_name(job, metadata.name)
