@@ -6,13 +6,13 @@ A Job of a queue is changed here exactly as Kueue's controller changes it. Muste
 import pytest
 
 from tests.e2e.support.api import Api, Object
-from tests.e2e.support.kueue import admit, evict, waiting_job
+from tests.e2e.support.kueue import admit, evict, queued, waiting_job
 from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, unfinished_pods
+from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of, unfinished_pods
 from tests.e2e.support.pairs import pair_of
 from tests.e2e.support.profiles import PROFILES, WITHOUT_JOB_VALIDATION, Site
 from tests.e2e.support.retries import group_and_size
-from tests.e2e.support.waiting import eventually
+from tests.e2e.support.waiting import always, eventually
 
 WHOLE, PART = 6, 4
 
@@ -23,6 +23,32 @@ def runs_as_a_gang_of(api: Api, namespace: str, job: Object, pods: int) -> None:
     group, size = eventually(lambda: group_and_size(api, namespace, job), "one PodGroup")
     assert size == pods
     assert {group_of(pod) for pod in bound} == {group["metadata"]["name"]}
+
+
+def test_by_default_only_a_job_of_a_queue_loses_its_pod_group(api: Api, muster: Muster, namespace: str) -> None:
+    """And it keeps its Workload. Any other Job keeps both."""
+    plain, queue = (
+        api.create("jobs", body, namespace) for body in (gang_job("plain", PART), queued(gang_job("queued", PART)))
+    )
+    before = {}
+    for job in (plain, queue):
+        runs_as_a_gang_of(api, namespace, job, PART)
+        before[job["metadata"]["name"]] = uids(api, namespace, job)
+        api.patch("jobs", job["metadata"]["name"], {"spec": {"suspend": True}}, namespace)
+    ((workload,), _) = before["queued"]
+    eventually(lambda: uids(api, namespace, queue) == ([workload], []), "only the PodGroup is gone", 60)
+    eventually(lambda: not pods_of(api, namespace, "plain"), "the pods of the other Job are gone", 60)
+    always(lambda: uids(api, namespace, plain) == before["plain"], "the other Job keeps both", 2)
+    for job in (plain, queue):
+        admit(api, namespace, job["metadata"]["name"])
+        runs_as_a_gang_of(api, namespace, job, PART)
+    assert uids(api, namespace, plain) == before["plain"]
+    assert uids(api, namespace, queue)[0] == [workload]
+
+
+def uids(api: Api, namespace: str, job: Object) -> tuple[list[str], list[str]]:
+    workloads, groups = pair_of(api, namespace, job)
+    return [each["metadata"]["uid"] for each in workloads], [each["metadata"]["uid"] for each in groups]
 
 
 def test_an_evicted_gang_gets_its_parallelism_back_and_starts_again(api: Api, muster: Muster, namespace: str) -> None:

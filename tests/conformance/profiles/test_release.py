@@ -1,4 +1,7 @@
-"""What Muster deletes of a suspended Job's pair with each value of `releaseOnSuspend`, and what it makes at resume."""
+"""What Muster deletes of a suspended Job's pair with each value of `releaseOnSuspend`, and what it makes at resume.
+
+Auto, the default, is in test_beside_kueue.py.
+"""
 
 from collections.abc import Iterator
 
@@ -7,7 +10,6 @@ import yaml
 
 from tests.e2e.support.api import Api, Object
 from tests.e2e.support.chart import rendered, the
-from tests.e2e.support.kueue import queued
 from tests.e2e.support.muster import Muster
 from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
 from tests.e2e.support.pairs import pair_of
@@ -91,27 +93,6 @@ def test_the_pair_of_somebody_else_stays(site: Site, releasing: str, place: str)
     assert api.find("workloads", "mine", place) is not None
     suspend(api, place, False)
     eventually(lambda: all_pods(api, place, "train", SIZE, is_bound), "the Job runs again", 90)
-
-
-def test_by_default_only_a_job_of_a_queue_loses_its_pod_group(site: Site, place: str) -> None:
-    """And it keeps its Workload. Any other Job keeps both."""
-    api: Api = site.api
-    site.muster  # noqa: B018 - with the default settings
-    jobs = [api.create("jobs", body, place) for body in (gang_job("plain", SIZE), queued(gang_job("queued", SIZE)))]
-    for name in ("plain", "queued"):
-        eventually(lambda name=name: all_pods(api, place, name, SIZE, is_bound), f"{name} runs", 60)  # type: ignore[misc]
-    before = [pair_of(api, place, job) for job in jobs]
-    for name in ("plain", "queued"):
-        suspend(api, place, True, name)
-    eventually(lambda: counted(api, place, jobs[1]) == (1, 0), "the PodGroup is gone, and the Workload is not", 60)
-    eventually(lambda: not pods_of(api, place, "plain"), "the pods of the other Job are gone", 60)
-    always(lambda: counted(api, place, jobs[0]) == (1, 1), "the other Job keeps both", 2)
-    assert same(pair_of(api, place, jobs[1])[0][0], before[1][0])
-    for name in ("plain", "queued"):
-        suspend(api, place, False, name)
-        eventually(lambda name=name: all_pods(api, place, name, SIZE, is_bound), f"{name} runs again", 90)  # type: ignore[misc]
-    assert same(pair_of(api, place, jobs[0])[1][0], before[0][1])
-    assert not same(pair_of(api, place, jobs[1])[1][0], before[1][1])
 
 
 def same(thing: Object, before: list[Object]) -> bool:
