@@ -97,7 +97,7 @@ def _at_rest(old: JobView, new: JobView, group: PodGroup | None, seen: Observed,
             about = (
                 f": its Workload {workload.metadata.name!r}, which Muster did not make, asks for {gang.min_count} pods"
             )
-            return _unchanged(old, Reason.GANG_SIZE_FIXED, about, "Lower minCount there, or delete the Workload")
+            return _unchanged(old, Reason.GANG_SIZE_FIXED, about, "Replace it by one of fewer pods, or delete it")
     return ALLOWED
 
 
