@@ -19,6 +19,15 @@ The pods pass untouched and are scheduled one by one; one `StandingAside` event 
 |---|---|
 """
 
+REFUSALS = """
+## When Muster refuses a change of parallelism
+
+The API server answers with the sentence, and one `ParallelismRefused` event on the Job repeats it.
+
+| reason | because |
+|---|---|
+"""
+
 REST = """
 ## All other reasons
 
@@ -38,9 +47,10 @@ EVENTS = """
 
 def page() -> str:
     told = [_row(reason, reason.sentence) for reason in Reason if reason.event is EventReason.STANDING_ASIDE]
+    refused = [_row(reason, reason.sentence) for reason in Reason if reason.event is EventReason.PARALLELISM_REFUSED]
     rest = [_row(reason, reason.sentence) for reason in Reason if reason.event is None]
     events = [_row(event, event.sentence) for event in EventReason]
-    return HEAD + "".join(told) + REST + "".join(rest) + EVENTS + "".join(events)
+    return HEAD + "".join(told) + REFUSALS + "".join(refused) + REST + "".join(rest) + EVENTS + "".join(events)
 
 
 def _row(word: str, sentence: str) -> str:

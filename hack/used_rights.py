@@ -176,7 +176,7 @@ def main() -> int:
         print(f"rights: no cluster of the tests left its log in {folder}: nothing to compare")
         return 0 if os.environ.get("MUSTER_E2E_KUBECONFIG") else 1
     used = {Use(**each) for file in files for each in json.loads(file.read_text())}
-    texts = (rendered("--set", "releaseOnSuspend=true"), (FOLDER / "dev-rbac.yaml").read_text())
+    texts = (rendered("--set", "releaseOnSuspend=Pair"), (FOLDER / "dev-rbac.yaml").read_text())
     granted = rights(document for text in texts for document in yaml.safe_load_all(text))
     idle, wrong = unused(granted, used), uncovered(granted, used)
     for line in (*idle, *wrong):

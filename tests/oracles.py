@@ -14,10 +14,12 @@ OURS = {"workloads", "podgroups"}
 class Oracle:
     """Watches every write. Violations are collected, since an error raised inside Muster would be handled by it."""
 
-    def __init__(self, cluster: FakeCluster, resizes: bool = False) -> None:
+    def __init__(self, cluster: FakeCluster, resizes: bool = False, releases: bool = False) -> None:
         self.cluster = cluster
         self.resizes = resizes
         """There are gangs to resize: Muster may replace its own PodGroups, and nothing else."""
+        self.releases = releases
+        """Muster may delete its own PodGroup of a suspended Job without living pods."""
         self.violations: list[str] = []
         self.created_at: dict[str, int] = {}
         """Revision at which each object was made, by UID."""
@@ -29,21 +31,35 @@ class Oracle:
         if change.verb == "ADDED":
             self.created_at[change.object["metadata"]["uid"]] = change.revision
         if change.verb == "DELETED" or change.object["metadata"].get("deletionTimestamp"):
-            self.meddled |= change.plural in OURS
+            self.meddled |= change.plural in OURS and not (self.releases and change.actor == MUSTER)
         if change.plural == "events":
             return
-        checks = (self._only_our_kinds(change), self._one_pair(), self._order(change), self._sticky())
+        checks = (
+            self._only_our_kinds(change),
+            self._released(change),
+            self._one_pair(),
+            self._order(change),
+            self._sticky(),
+        )
         self.violations += [f"revision {change.revision}: {found}" for check in checks for found in check]
 
     def _only_our_kinds(self, change: Change) -> Iterator[str]:
         """I5, and no write undoes an earlier one."""
         if change.actor != MUSTER:
             return
-        replaces = self.resizes and change.plural == "podgroups" and is_ours(change.object)
+        replaces = (self.resizes or self.releases) and change.plural == "podgroups" and is_ours(change.object)
         if change.plural not in OURS | {"events"} or (change.verb != "ADDED" and not replaces):
             yield f"I5: Muster wrote {change.verb} {change.plural} {change.name}"
         if change.plural in OURS and not controller_uid(change.object):
             yield f"I2: {change.plural} {change.name} belongs to no Job"
+
+    def _released(self, change: Change) -> Iterator[str]:
+        """What Muster releases has no living pods, so that no member ever loses its group by it."""
+        if not self.releases or change.actor != MUSTER or change.plural != "podgroups" or change.verb == "ADDED":
+            return
+        members = [pod for pod in self.cluster.find("pods") if is_live(pod) and group_of(pod) == change.name]
+        if members:
+            yield f"Muster released PodGroup {change.name} of {len(members)} living pods"
 
     def _one_pair(self) -> Iterator[str]:
         """I1: at most one Workload and one PodGroup of ours per Job."""

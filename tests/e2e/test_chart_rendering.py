@@ -36,6 +36,11 @@ def test_it_is_clean(values: str) -> None:
         pytest.param("certificates.leafDays=2000", "certificates.leafDays", id="outlived by its certificate"),
         pytest.param("leave.waitSeconds=100", "leave.waitSeconds", id="given up while it waits"),
         pytest.param("drainSeconds=40", "drainSeconds", id="killed while it drains"),
+        pytest.param(
+            "releaseOnSuspend=true",
+            "at '/releaseOnSuspend': value must be one of 'Auto', 'PodGroup', 'Pair', 'Nothing'",
+            id="true, as it once was",
+        ),
         pytest.param("ports.health=9443", "ports.health", id="one port for two things"),
     ],
 )
@@ -85,6 +90,15 @@ def test_the_rights_are_those_that_the_tests_run_with() -> None:
     }
     assert len(in_chart) == 6
     assert in_chart == in_tests
+
+
+@pytest.mark.parametrize(
+    ("value", "granted"), [("Auto", False), ("PodGroup", False), ("Pair", True), ("Nothing", False)]
+)
+def test_workloads_can_be_deleted_only_where_they_are_released(value: str, granted: bool) -> None:
+    documents = rendered("default", "--set", f"releaseOnSuspend={value}")
+    assert ("muster-release" in {each["metadata"]["name"] for each in documents}) is granted
+    assert yaml.safe_load(settings_in(documents))["releaseOnSuspend"] == value
 
 
 def test_no_secret_is_within_reach_where_somebody_else_makes_the_certificate() -> None:

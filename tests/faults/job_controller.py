@@ -33,7 +33,8 @@ class JobController:
             self._report(job)
 
     def _report(self, job: Object) -> None:
-        """The Job's status, where it has anything to tell: pods that ended, and those that are not ready after that."""
+        """The Job's status, where it has anything to tell: pods that ended, those that are not ready after that, and
+        that the Job is or was suspended."""
         pods = [pod for pod in self.cluster.find("pods") if controller_uid(pod) == job["metadata"]["uid"]]
         ended = [pod for pod in pods if not is_live(pod)]
         status = dict(job.get("status") or {})
@@ -52,7 +53,7 @@ class JobController:
             status["conditions"] = [{"type": "Suspended", "status": suspended}]
         metadata = job["metadata"]
         stored = self.cluster.objects.get(("jobs", metadata["namespace"], metadata["name"]))
-        if ended and stored and stored["metadata"]["uid"] == metadata["uid"] and status != stored.get("status"):
+        if stored and stored["metadata"]["uid"] == metadata["uid"] and status != (stored.get("status") or {}):
             self.cluster.update(
                 "jobs", metadata["namespace"], metadata["name"], lambda it: it.update(status=status), JOB_CONTROLLER
             )

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from muster.api.dialect import CRD_IN_OWN_GROUP
-from muster.api.job import SCHEDULING_ANNOTATION
+from muster.api.job import QUEUE_NAME, SCHEDULING_ANNOTATION
 from muster.api.keys import Uid
 from muster.core.eligibility import Policy
 from muster.core.naming import pod_group_name, template_name, workload_name
+from muster.core.policy import ReleaseOnSuspend
 from tests.builders import JobBuilder, Object, a_gang, a_job, a_pod, a_pod_group, a_workload
 from tests.fake_cluster import USER
 from tests.faults.world import Process, Scenario, World
@@ -43,6 +44,17 @@ def _wish_something_else(world: World) -> None:
 def _suspend(world: World) -> None:
     if ("jobs", "default", "train") in world.cluster.objects:
         world.cluster.update("jobs", "default", "train", lambda job: job["spec"].update(suspend=True), USER)
+
+
+def _admit_two(world: World) -> None:
+    _resize(world, 2)
+    _resume(world)
+
+
+def _resize(world: World, pods: int) -> None:
+    if ("jobs", "default", "train") in world.cluster.objects:
+        counts = {"parallelism": pods, "completions": pods}
+        world.cluster.update("jobs", "default", "train", lambda job: job["spec"].update(counts), USER)
 
 
 def _restart(world: World) -> None:
@@ -157,6 +169,37 @@ RESUMED_AFTER_SUCCESS = Scenario(
     fates={0: "Succeeded"},
     script={4: _suspend, 6: _resume},
 )
+EVICTED = Scenario(
+    "a Job of a queue is evicted and admitted again",
+    (gang().labelled(**{QUEUE_NAME: "team"}),),
+    creates=3,
+    releases=True,
+    script={2: _suspend, 4: _resume},
+)
+EVICTED_REPLICAS = replace(EVICTED, name="two replicas, and a Job of a queue is evicted", racing=True, replicas=2)
+ADMITTED_IN_PART = replace(
+    EVICTED_REPLICAS, name="a Job of a queue is evicted and comes back smaller", script={2: _suspend, 4: _admit_two}
+)
+RELEASES: list[Any] = [
+    EVICTED,
+    EVICTED_REPLICAS,
+    *(
+        pytest.param(story, id=str(story), marks=pytest.mark.full)
+        for story in (
+            ADMITTED_IN_PART,
+            replace(EVICTED_REPLICAS, name="the same, with CRDs", dialect=CRD_IN_OWN_GROUP),
+            replace(
+                EVICTED_REPLICAS,
+                name="two replicas, and every suspended Job loses its PodGroup",
+                start=(gang(),),
+                policies=(Policy(release_on_suspend=ReleaseOnSuspend.POD_GROUP),),
+            ),
+            replace(EVICTED, name="evicted, and the streams are down", watching=False, creates=2, releases=False),
+        )
+    ),
+]
+"""Stories in which the PodGroup of a suspended Job is released and made again."""
+
 RESIZES: list[Any] = [
     LOST_AFTER_SUCCESS,
     RESIZING_REPLICAS,

@@ -73,6 +73,8 @@ class Scenario:
     pods_from_round: int = 0
     collector_lag: int = 0
     script: Mapping[int, Callable[["World"], None]] = field(default_factory=dict)
+    releases: bool = False
+    """Muster deletes the PodGroup of a suspended Job in it."""
     fates: Mapping[int, str] = field(default_factory=dict)
     """Indexes whose pods end, and how, once all have run. Only with any of them are there nodes at all."""
 
@@ -156,7 +158,7 @@ class World:
     def __init__(self, scenario: Scenario, plan: Mapping[int, Disturbance] | None = None, lag: int = 0) -> None:
         self.scenario, self.plan, self.lag = scenario, dict(plan or {}), lag
         self.cluster = FakeCluster(read_lag=lag)
-        self.oracle = Oracle(self.cluster, resizes=bool(scenario.fates))
+        self.oracle = Oracle(self.cluster, resizes=bool(scenario.fates), releases=scenario.releases)
         self.nodes = Nodes(self.cluster, scenario.fates) if scenario.fates else None
         self.calls = 0
         self.now = 0.0

@@ -104,7 +104,7 @@ def _guard_webhook(reach: Reach, settings: Settings) -> Object:
         "clientConfig": reach(GUARD_PATH),
         "rules": [_rule("batch", "v1", "jobs", "UPDATE")],
         "matchConditions": conditions,
-        "sideEffects": "None",
+        "sideEffects": "NoneOnDryRun",
     }
 
 

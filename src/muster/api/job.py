@@ -17,6 +17,10 @@ GROUP_TEMPLATE_ANNOTATION = "scheduling.k8s.io/group-template-name"
 """By it a controller tells a Job of its own which template of the controller's Workload the pods belong to."""
 PARENT_GROUP_ANNOTATION = "scheduling.k8s.io/parent-composite-podgroup"
 """Likewise, which group of groups."""
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+"""Kueue's label on a Job that it admits. Old versions of Kueue also read it as an annotation."""
+PREBUILT_WORKLOAD = "kueue.x-k8s.io/prebuilt-workload-name"
+"""Kueue's label on a Job whose Kueue Workload exists already, as MultiKueue creates it."""
 MAX_INTENT = 4_096
 """Characters of intent that are looked at: the longest that makes sense has half of them, and reading takes time."""
 
@@ -63,6 +67,8 @@ class JobView:
     """It is suspended, or was before: then the Job controller has deleted its pods."""
     group_template: str = ""
     parent_group: str = ""
+    in_queue: bool = False
+    """Kueue suspends and resumes it, and may change its parallelism while it is suspended."""
 
     @classmethod
     def parse(cls, raw: object) -> Self:
@@ -97,6 +103,7 @@ class JobView:
             suspended_once=any(text(condition, "type") == "Suspended" for condition in mappings(status, "conditions")),
             group_template=text(annotations, GROUP_TEMPLATE_ANNOTATION),
             parent_group=text(annotations, PARENT_GROUP_ANNOTATION),
+            in_queue=_in_queue(mapping(metadata, "labels"), annotations),
             unfinished=_unfinished(spec, status),
             ending=any(_is_ending(condition) for condition in mappings(status, "conditions")),
             unready=_unready(status) if _has_lost_pods(spec, status) else 0,
@@ -133,6 +140,10 @@ def _intent(annotations: Raw) -> str | None:
     if annotations.get(SCHEDULING_ANNOTATION) is None:
         return None
     return words(annotations, SCHEDULING_ANNOTATION, MAX_INTENT + 1)
+
+
+def _in_queue(labels: Raw, annotations: Raw) -> bool:
+    return bool(text(labels, QUEUE_NAME) or text(labels, PREBUILT_WORKLOAD) or text(annotations, QUEUE_NAME))
 
 
 def _unfinished(spec: Raw, status: Raw) -> int:

@@ -18,6 +18,7 @@ from muster.api.podgroup import GangState
 from muster.config.types import Settings
 from muster.core.decide import Rules
 from muster.core.eligibility import Policy
+from muster.core.policy import ReleaseOnSuspend
 from muster.kube.credentials import Credentials
 from muster.kube.http import HttpClient
 from muster.kube.reflector import Reflector
@@ -144,7 +145,7 @@ def policy_of(settings: Settings, dialect: Dialect) -> Policy:
         groups_by_annotation=not dialect.native,
         opt_in=settings.default_policy == "opt-in",
         basic_for_others=settings.basic_for_others,
-        release_on_suspend=settings.release_on_suspend,
+        release_on_suspend=ReleaseOnSuspend(settings.release_on_suspend),
         all_jobs=settings.scope == "all-jobs",
         elastic=settings.elastic,
     )

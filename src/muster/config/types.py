@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic.alias_generators import to_camel
 
 OWN_NAMESPACE = "muster-system"
@@ -174,8 +174,12 @@ class Settings(_Part):
     """Which Jobs become a gang that do not say what they want: all that qualify, or none."""
     basic_for_others: bool = False
     """Every Job that is no gang gets a Workload and a Basic PodGroup. It takes `scope: all-jobs`."""
-    release_on_suspend: bool = False
-    """A suspended Job gives its Workload and PodGroup up once its pods are gone. It takes the right to delete them."""
+    release_on_suspend: Literal["Auto", "PodGroup", "Pair", "Nothing"] = "Auto"
+    """What Muster deletes of a suspended Job's pair once its pods are gone, to make it again at resume.
+
+    Auto: the PodGroup of Jobs that Kueue manages. PodGroup: that of every Job. Pair: the Workload too, which requires
+    the right to delete Workloads. Nothing: both stay.
+    """
     scope: Literal["indexed-jobs", "all-jobs"] = "indexed-jobs"
     """Whose pods ask Muster when they are created. Jobs outside of it cannot have a group."""
     elastic: bool = False
@@ -208,6 +212,14 @@ class Settings(_Part):
     """Which replica does the eager work."""
     logging: Logging = Logging()
     """What is written to stderr."""
+
+    @field_validator("release_on_suspend", mode="before")
+    @classmethod
+    def _is_a_word(cls, value: object) -> object:
+        if isinstance(value, bool):
+            was = f"{str(value).lower()} is no longer a value; write {'Pair' if value else 'Nothing'} for the same"
+            raise ValueError(f"{was}, or another of Auto, PodGroup, Pair, Nothing")  # noqa: TRY004 - pydantic reads it
+        return value
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

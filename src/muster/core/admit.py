@@ -7,8 +7,9 @@ from muster.api.podgroup import PodGroup
 from muster.core.decide import Decision, Membership, Rules, decide
 from muster.core.eligibility import left_alone, preset_group
 from muster.core.observed import Observed
-from muster.core.ownership import controls, is_ours, workloads_of
+from muster.core.ownership import controls, is_own_group, template_for, workloads_of
 from muster.core.reasons import Reason
+from muster.core.release import releases_pod_group
 from muster.core.sizing import describes_as_muster, wanted_size
 from muster.core.wish import not_a_gang
 
@@ -21,9 +22,12 @@ class Verdict:
     message: str = ""
     warnings: tuple[str, ...] = ()
     """Shown to whoever sent the object; they change nothing."""
+    reason: Reason | None = None
+    """Why it is refused."""
 
 
 ALLOWED = Verdict(allowed=True)
+DELETE = "Delete the Job and create it with the new parallelism"
 
 
 def admit_pod(decision: Decision) -> Verdict:
@@ -37,7 +41,7 @@ def admit_pod(decision: Decision) -> Verdict:
 
 def refused(reason: Reason, detail: str = "") -> Verdict:
     about = f" ({detail})" if detail else ""
-    return Verdict(allowed=False, message=f"muster: {reason.sentence}{about} [{reason}]")
+    return Verdict(allowed=False, message=f"muster: {reason.sentence}{about} [{reason}]", reason=reason)
 
 
 def admit_parallelism(old: JobView, new: JobView, seen: Observed, rules: Rules) -> Verdict:
@@ -45,19 +49,26 @@ def admit_parallelism(old: JobView, new: JobView, seen: Observed, rules: Rules) 
     if (old.parallelism or 1) == (new.parallelism or 1):
         return ALLOWED
     group = _group_of(old, seen, rules)
+    if group is not None and group.gang is None:
+        return ALLOWED
+    if old.suspended and not (seen.pods and seen.pods.live):
+        return _at_rest(old, new, group, seen, rules)
     if group is not None:
-        return _sized(old, new, group, seen, rules) if group.gang else ALLOWED
+        return _sized(old, new, group, seen, rules)
     if rules.policy.elastic and left_alone(old, rules.policy) is None and _in_tandem(new, rules):
         return ALLOWED  # what is made of the old number is resized to the new one
     if preset_group(old, rules.policy) is not None or not _may_be_forming(old, new, seen, rules):
         return ALLOWED
-    return Verdict(
-        allowed=False,
-        message=(
-            f"muster: cannot change parallelism of Job {old.key.name!r} while its gang is being formed. "
-            "Try again in a moment, or delete the Job and create it with the new parallelism"
-        ),
+    remedy = "Try again in a moment, or delete the Job and create it with the new parallelism"
+    return _unchanged(old, Reason.GANG_FORMING, " while its gang is being formed", remedy)
+
+
+def cannot_tell(job: JobView, why: str) -> Verdict:
+    """The guard could not look."""
+    message = (
+        f"muster: cannot tell now whether Job {job.key.name!r} is a gang, try again: {why} [{Reason.GANG_UNKNOWN}]"
     )
+    return Verdict(allowed=False, message=message, reason=Reason.GANG_UNKNOWN)
 
 
 def _group_of(job: JobView, seen: Observed, rules: Rules) -> PodGroup | None:
@@ -70,6 +81,26 @@ def _group_of(job: JobView, seen: Observed, rules: Rules) -> PodGroup | None:
     return next((group for group in ours if group.gang), next(iter(ours), None))
 
 
+def _at_rest(old: JobView, new: JobView, group: PodGroup | None, seen: Observed, rules: Rules) -> Verdict:
+    """Suspended and without pods, as Kueue changes a Job: refused only if the gang could not start in its new size.
+
+    Muster gives a PodGroup that it made the Job's size at resume, or makes it again in that size.
+    """
+    if group is not None and not _is_replaceable(old, group):
+        return _fixed(old, group, DELETE)
+    if preset_group(old, rules.policy) is not None:
+        return ALLOWED
+    for workload in workloads_of(old, seen.workloads):
+        template = template_for(old, workload)
+        gang = template.scheduling_policy.gang if template and not describes_as_muster(old, workload) else None
+        if gang is not None and gang.min_count > (new.parallelism or 1) and _may_be_forming(old, new, seen, rules):
+            about = (
+                f": its Workload {workload.metadata.name!r}, which Muster did not make, asks for {gang.min_count} pods"
+            )
+            return _unchanged(old, Reason.GANG_SIZE_FIXED, about, "Replace it by one of fewer pods, or delete it")
+    return ALLOWED
+
+
 def _may_be_forming(old: JobView, new: JobView, seen: Observed, rules: Rules) -> bool:
     """No PodGroup yet, but the Job qualifies before or after the change, and nothing says that it stays plain."""
     if left_alone(old, rules.policy) is not None and left_alone(new, rules.policy) is not None:
@@ -78,10 +109,7 @@ def _may_be_forming(old: JobView, new: JobView, seen: Observed, rules: Rules) ->
     if wanted_size(qualifying, rules.policy) is None:
         return False  # a Basic group has no size
     decision = decide(Observed(qualifying, seen.workloads, seen.pod_groups, seen.pods, rejected=seen.rejected), rules)
-    if decision.membership is Membership.PLAIN:
-        return False
-    never_begun = old.suspended and not workloads_of(old, seen.workloads)
-    return not never_begun
+    return decision.membership is not Membership.PLAIN
 
 
 def _sized(old: JobView, new: JobView, group: PodGroup, seen: Observed, rules: Rules) -> Verdict:
@@ -89,19 +117,30 @@ def _sized(old: JobView, new: JobView, group: PodGroup, seen: Observed, rules: R
     elastic = rules.policy.elastic and _can_be_resized(old, group, seen)
     if elastic and _in_tandem(new, rules):
         return ALLOWED
-    remedy = (
-        "Change completions together with it, to the same number greater than 1"
-        if elastic
-        else "Delete the Job and create it with the new parallelism"
-    )
-    gang = group.gang
-    return Verdict(
-        allowed=False,
-        message=(
-            f"muster: cannot change parallelism of Job {old.key.name!r}: its gang-scheduled PodGroup "
-            f"{group.metadata.name!r} holds {gang.min_count if gang else 0} pods together. {remedy}"
-        ),
-    )
+    return _fixed(old, group, _remedy(old, group, elastic, rules))
+
+
+def _remedy(job: JobView, group: PodGroup, elastic: bool, rules: Rules) -> str:
+    if elastic:
+        return "Change completions together with it, to the same number greater than 1"
+    if not _is_replaceable(job, group):
+        return DELETE
+    if job.suspended:
+        return "Its pods are still there: try again once they are gone"
+    if rules.dialect.native and not releases_pod_group(job, rules.policy):
+        return DELETE  # the API server's own JobValidation plugin refuses as long as the PodGroup exists
+    return f"Suspend the Job and change it once its pods are gone. Or: {DELETE[0].lower()}{DELETE[1:]}"
+
+
+def _fixed(job: JobView, group: PodGroup, remedy: str) -> Verdict:
+    size = group.gang.min_count if group.gang else 0
+    about = f": its gang-scheduled PodGroup {group.metadata.name!r} holds {size} pods together"
+    return _unchanged(job, Reason.GANG_SIZE_FIXED, about, remedy)
+
+
+def _unchanged(job: JobView, reason: Reason, about: str, remedy: str) -> Verdict:
+    message = f"muster: cannot change parallelism of Job {job.key.name!r}{about}. {remedy} [{reason}]"
+    return Verdict(allowed=False, message=message, reason=reason)
 
 
 def _in_tandem(new: JobView, rules: Rules) -> bool:
@@ -109,8 +148,12 @@ def _in_tandem(new: JobView, rules: Rules) -> bool:
     return not_a_gang(new) is None and left_alone(new, rules.policy) is None
 
 
+def _is_replaceable(job: JobView, group: PodGroup) -> bool:
+    """Muster made it for the Job, and no claim goes with it."""
+    return is_own_group(job, group) and not group.spec.resource_claims
+
+
 def _can_be_resized(job: JobView, group: PodGroup, seen: Observed) -> bool:
     """Muster made the pair, from the Job, and no claim hangs on it."""
     described = [workload for workload in seen.workloads if workload.metadata.name == group.workload_name]
-    made = controls(job, group.metadata) and is_ours(group.metadata) and not group.spec.resource_claims
-    return made and any(describes_as_muster(job, workload) for workload in described)
+    return _is_replaceable(job, group) and any(describes_as_muster(job, workload) for workload in described)

@@ -13,17 +13,25 @@ from muster.api.job import JobView
 from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
 from muster.core.desired import desired_pod_group, desired_workload, workload_behind
-from muster.core.eligibility import CHANGED_MIND, Policy, left_alone
+from muster.core.eligibility import CHANGED_MIND, SHAPES, Policy, left_alone
 from muster.core.naming import workload_name
 from muster.core.observed import Observed
-from muster.core.ownership import controls, is_ours, own_group_name, pod_groups_of, template_for, workloads_of
+from muster.core.ownership import (
+    controls,
+    is_own_group,
+    is_own_group_name,
+    is_own_workload_name,
+    own_group_name,
+    pod_groups_of,
+    template_for,
+    workloads_of,
+)
 from muster.core.reasons import Reason
 from muster.core.release import Release, may_begin_again, released_next
+from muster.core.sizing import was_gang
 from muster.core.wish import wish_of
 from muster.workloadbuilder import InvalidConfiguration
 
-TRIED_NAMES = 16
-"""How far down the series of names an object is still recognised as ours."""
 MAX_DETAIL = 400
 MOST_NAMED = 4
 """Objects that a sentence names; the rest is a number."""
@@ -99,7 +107,7 @@ def decide(seen: Observed, rules: Rules) -> Decision:
     if not job.finished and (anchor := anchor_of(seen)) is not None:
         return _keep(anchor, job, seen, rules)
     if (why := left_alone(job, rules.policy)) is not None:
-        return _plain(why)
+        return _plain(*_announced(why, job, seen))
     return _form(job, seen, rules)
 
 
@@ -108,10 +116,21 @@ def anchor_of(seen: Observed) -> PodGroup | None:
 
     What else is found, or how one replica is set up, changes nothing while it exists. It is looked for by name before
     any pod is let in plain, so no replica can let one in plain while another lets its siblings join.
+
+    A user who writes Muster's label and the Job's controller reference into a PodGroup of their own does not get the
+    Job's pods: the name must be one that Muster computes, and those of the Job's own Workload come first.
     """
     job = seen.job
-    made = [g for g in seen.pod_groups if job is not None and controls(job, g.metadata) and is_ours(g.metadata)]
-    return min(made, key=lambda g: (g.metadata.deletion_timestamp is not None, g.metadata.name), default=None)
+    made = [group for group in seen.pod_groups if is_own_group(job, group)] if job is not None else []
+    if job is None or len(made) < 2:
+        return made[0] if made else None
+    return min(made, key=lambda group: _rank(group, job, seen))
+
+
+def _rank(group: PodGroup, job: JobView, seen: Observed) -> tuple[bool, bool, bool, str]:
+    described = any(workload.metadata.name == group.workload_name for workload in workloads_of(job, seen.workloads))
+    leaving = group.metadata.deletion_timestamp is not None
+    return not is_own_workload(group, job), leaving, not described, group.metadata.name
 
 
 def _keep(anchor: PodGroup, job: JobView, seen: Observed, rules: Rules) -> Decision:
@@ -138,7 +157,8 @@ def _follow(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
         aside = _stand_aside(job, seen, rules) if why is None else None
         if aside is not None:  # still the cause: its plain pods are what came of it
             return replace(aside, sticky=True)
-        return Decision(why or _told(Reason.PLAIN_PODS, job, rules), Membership.PLAIN, sticky=True)
+        reason, detail = _announced(why, job, seen) if why else (_told(Reason.PLAIN_PODS, job, rules), "")
+        return Decision(reason, Membership.PLAIN, detail=detail, sticky=True)
     exists = any(found.metadata.name == group for found in seen.pod_groups)
     ours = any(_is_our_name(group, job, workload) for workload in workloads_of(job, seen.workloads))
     if exists or seen.rejected or not (why is None or (why in CHANGED_MIND and ours)):
@@ -233,8 +253,8 @@ def _free_workload_name(job: JobView, seen: Observed) -> str:
 
 
 def is_own_workload(group: PodGroup, job: JobView) -> bool:
-    """The PodGroup was made from a Workload that Muster makes for the Job. Sixteen hashes: asked late."""
-    return any(group.workload_name == workload_name(job.key.name, job.uid, nth) for nth in range(TRIED_NAMES))
+    """The PodGroup was made from a Workload that Muster makes for the Job."""
+    return is_own_workload_name(job, group.workload_name)
 
 
 def _free_pod_group_name(job: JobView, workload: Workload, seen: Observed) -> str:
@@ -243,8 +263,7 @@ def _free_pod_group_name(job: JobView, workload: Workload, seen: Observed) -> st
 
 
 def _is_our_name(group: str, job: JobView, workload: Workload) -> bool:
-    template, name = _template_name(job, workload), workload.metadata.name
-    return bool(template) and any(group == own_group_name(job, name, template, nth) for nth in range(TRIED_NAMES))
+    return is_own_group_name(job, workload.metadata.name, _template_name(job, workload), group)
 
 
 def _template_name(job: JobView, workload: Workload) -> str:
@@ -255,6 +274,12 @@ def _template_name(job: JobView, workload: Workload) -> str:
 def _told(reason: Reason, job: JobView, rules: Rules) -> Reason:
     """Nobody waits for a group that only the operator wanted: if it is too late for that, it is not told."""
     return Reason.STARTED_BEFORE if wish_of(job, rules.policy).quiet else reason
+
+
+def _announced(why: Reason, job: JobView, seen: Observed) -> tuple[Reason, str]:
+    """A Job that was a gang and is none by its shape now (Kueue admitted a part of it): its user has to know."""
+    lost = why in SHAPES and not job.suspended and was_gang(job, seen.workloads)
+    return (Reason.NO_LONGER_A_GANG, why.sentence) if lost else (why, "")
 
 
 def _names(things: list[Workload] | list[PodGroup]) -> str:

@@ -5,18 +5,11 @@ from muster.core.policy import Policy
 from muster.core.reasons import Reason
 from muster.core.wish import Wish, wish_of
 
-__all__ = ["CHANGED_MIND", "Policy", "left_alone", "preset_group"]
+__all__ = ["CHANGED_MIND", "SHAPES", "Policy", "left_alone", "preset_group"]
 
-CHANGED_MIND = frozenset(
-    {
-        Reason.OPTED_OUT,
-        Reason.NOT_ASKED,
-        Reason.OWNED_BY_CONTROLLER,
-        Reason.NOT_INDEXED,
-        Reason.NOT_PARALLEL,
-        Reason.COMPLETIONS_DIFFER,
-    }
-)
+SHAPES = frozenset({Reason.NOT_INDEXED, Reason.NOT_PARALLEL, Reason.COMPLETIONS_DIFFER})
+"""The Job does not qualify by its numbers (KEP-5547)."""
+CHANGED_MIND = SHAPES | {Reason.OPTED_OUT, Reason.NOT_ASKED, Reason.OWNED_BY_CONTROLLER}
 """Reasons that hold also for a Job that asked for a group once. While its pods live, the group is still theirs."""
 
 

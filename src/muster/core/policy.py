@@ -1,8 +1,19 @@
 """What the operator of the cluster decided, as far as it changes decisions."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from muster.api.job import DEFAULT_SCHEDULER
+
+
+class ReleaseOnSuspend(StrEnum):
+    """What Muster deletes of a suspended Job's pair, once the Job's pods are gone. It makes it again at resume."""
+
+    AUTO = "Auto"
+    """The PodGroup of a Job that Kueue manages: Kueue restores parallelism while the Job is suspended."""
+    POD_GROUP = "PodGroup"
+    PAIR = "Pair"
+    NOTHING = "Nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +27,7 @@ class Policy:
     """Only Jobs that ask for it become a gang; otherwise all that qualify."""
     basic_for_others: bool = False
     """Jobs that are no gang get a Basic pair."""
-    release_on_suspend: bool = False
-    """A Job that is suspended gives its pair up, and gets another one when it is resumed."""
+    release_on_suspend: ReleaseOnSuspend = ReleaseOnSuspend.AUTO
     all_jobs: bool = False
     """The gate is asked for the pods of all Jobs, not only for those of Indexed ones."""
     elastic: bool = False

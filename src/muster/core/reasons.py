@@ -23,6 +23,10 @@ class EventReason(StrEnum):
     )
     POLICY_DROPPED = "PolicyDropped", "the API server did not keep a field of the gang's objects: its gate is off"
     PAIR_RELEASED = "PairReleased", "the Job is suspended, and Muster deleted an object of its pair (releaseOnSuspend)"
+    PARALLELISM_REFUSED = (
+        "ParallelismRefused",
+        "Muster refused a change of the Job's parallelism; the message is that of the refusal",
+    )
     NAME_TAKEN = "NameTaken", "an object of somebody else has the name that Muster wanted; it takes the next one"
     STANDING_ASIDE = "StandingAside", "Muster leaves the Job alone, for the reason that follows"
     INTENT_IGNORED = (
@@ -46,6 +50,7 @@ class EventReason(StrEnum):
 
 
 _ASIDE = EventReason.STANDING_ASIDE
+_REFUSED = EventReason.PARALLELISM_REFUSED
 
 
 class Reason(StrEnum):
@@ -81,7 +86,7 @@ class Reason(StrEnum):
     POD_GROUP_MISSING = "PodGroupMissing", "the PodGroup is being created"
     GANG_FORMED = "GangFormed", "the Workload and the PodGroup exist"
     GROUP_FOLLOWED = "GroupFollowed", "the pods follow the group that the Job's living pods name"
-    RELEASED = "Released", "the Job is suspended, and gives its Workload and its PodGroup up"
+    RELEASED = "Released", "the Job is suspended, and Muster deletes what releaseOnSuspend names of its pair"
     SUSPENDED = "Suspended", "the Job is suspended; its gang is formed when it resumes"
     WORKLOAD_BEING_DELETED = "WorkloadBeingDeleted", "the Workload is being deleted; it is made again once it is gone"
     POD_GROUP_BEING_DELETED = "PodGroupBeingDeleted", "the PodGroup is being deleted; it is made again once it is gone"
@@ -102,5 +107,11 @@ class Reason(StrEnum):
         "no Workload of the Job's controller has the template that the Job names",
         _ASIDE,
     )
+    NO_LONGER_A_GANG = "NoLongerAGang", "the Job was a gang, and its numbers do not make it one any more", _ASIDE
     REJECTED = "Rejected", "the API server rejects the gang's objects", _ASIDE
     BEING_LEFT = "BeingLeft", "Muster is being removed (`muster leave`) and begins no new gang", _ASIDE
+
+    # The parallelism guard refuses a change, and a Warning event repeats the refusal.
+    GANG_SIZE_FIXED = "GangSizeFixed", "the Job's PodGroup holds a fixed number of pods together", _REFUSED
+    GANG_FORMING = "GangForming", "the gang is being formed, and its PodGroup may get either number", _REFUSED
+    GANG_UNKNOWN = "GangUnknown", "Muster cannot read now whether the Job is a gang", _REFUSED

@@ -1,4 +1,4 @@
-"""What a suspended Job gives up, where the operator wants that: its PodGroup, then its Workload (KEP-5547, beta)."""
+"""What Muster deletes of a suspended Job's pair: the PodGroup, then the Workload (KEP-5547, beta)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from muster.api.job import JobView
 from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
-from muster.core.ownership import controls, is_ours
-from muster.core.policy import Policy
+from muster.core.ownership import is_own
+from muster.core.policy import Policy, ReleaseOnSuspend
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +24,23 @@ class Release:
 def released_next(
     job: JobView, groups: Iterable[PodGroup], workloads: Iterable[Workload], policy: Policy
 ) -> Release | None:
-    """Only what Muster made for this very Job. Whoever asks has seen that no pod of it lives."""
-    if not (policy.release_on_suspend and job.at_rest) or job.finished:
+    """Only what Muster made for this Job. The caller has seen that no pod of it lives."""
+    if not job.at_rest or job.finished or not releases_pod_group(job, policy):
         return None
-    things: tuple[Workload | PodGroup, ...] = (*groups, *workloads)
-    for thing in things:
-        staying = thing.metadata.deletion_timestamp is None
-        if staying and controls(job, thing.metadata) and is_ours(thing.metadata):
-            return Release(thing)
-    return None
+    things: tuple[Workload | PodGroup, ...] = (*groups,)
+    if policy.release_on_suspend is ReleaseOnSuspend.PAIR:
+        things += (*workloads,)
+    staying = (thing for thing in things if thing.metadata.deletion_timestamp is None)
+    return next((Release(thing) for thing in staying if is_own(job, thing)), None)
+
+
+def releases_pod_group(job: JobView, policy: Policy) -> bool:
+    """Whether the Job's PodGroup goes when the Job is suspended."""
+    if policy.release_on_suspend is ReleaseOnSuspend.AUTO:
+        return job.in_queue
+    return policy.release_on_suspend is not ReleaseOnSuspend.NOTHING
 
 
 def may_begin_again(job: JobView, policy: Policy) -> bool:
-    """Its pods were deleted when it was suspended, and so was its pair: those that ended do not count."""
-    return policy.release_on_suspend and job.suspended_once
+    """Its pods were deleted when it was suspended, and so was its Workload: pods that ended do not count."""
+    return policy.release_on_suspend is ReleaseOnSuspend.PAIR and job.suspended_once

@@ -1,5 +1,6 @@
 """When a gang's PodGroup has to be replaced by one of another size."""
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -12,7 +13,7 @@ from muster.core.eligibility import left_alone
 from muster.core.observed import Observed
 from muster.core.ownership import pod_groups_of, template_for, workloads_of
 from muster.core.policy import Policy
-from muster.core.sizing import describes_as_muster, group_size, wanted_size
+from muster.core.sizing import describes_as_muster, group_size, whole_size
 
 
 class Why(StrEnum):
@@ -67,8 +68,7 @@ def misfit(seen: Observed, rules: Rules) -> Misfit | None:
     size = _size_of(group, job, workload, rules.policy)
     if size is None or size == group.gang.min_count:
         return None
-    wanted = wanted_size(job, rules.policy)
-    asked = size > group.gang.min_count or (wanted is not None and wanted < group.gang.min_count)
+    asked = size > group.gang.min_count or _whole(job, workload, rules.policy) < group.gang.min_count
     if asked and workload is not None and describes_as_muster(job, workload) and not obstacle:
         return Misfit(job, group, size, Why.ASKED)
     held = size < group.gang.min_count and job.unready > 0
@@ -79,6 +79,11 @@ def _size_of(group: PodGroup, job: JobView, workload: Workload | None, policy: P
     if workload is not None:
         return group_size(job, workload, policy)
     return min(group.gang.min_count, max(1, job.unfinished)) if group.gang else None
+
+
+def _whole(job: JobView, workload: Workload | None, policy: Policy) -> float:
+    size = whole_size(job, workload, policy) if workload is not None else None
+    return math.inf if size is None else size
 
 
 def _gets_pods(job: JobView) -> bool:

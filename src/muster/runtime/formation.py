@@ -170,7 +170,9 @@ class Formation:
             del self._under_way[uid]
 
     async def preview(self, ref: JobRef) -> Decision:
-        """What `ensure` would do next, without doing it."""
+        """What `ensure` would do next, without doing it. A Job that does not exist costs one request at most."""
+        if not await self.observer.exists(ref):
+            return self._decide(Observed(None))
         seen = self._recall(await self.observer.live(ref, thorough=True))
         decision = self._decide(seen)
         if _is_open(decision) and seen.job is not None:

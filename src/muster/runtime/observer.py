@@ -12,10 +12,11 @@ from muster.api.pod import CONTROLLER_UID_LABEL, PodView
 from muster.api.podgroup import PodGroup
 from muster.api.wire import Unreadable, mapping
 from muster.api.workload import Workload
-from muster.core.decide import TRIED_NAMES, anchor_of
+from muster.core.decide import anchor_of
 from muster.core.naming import template_name, workload_name
 from muster.core.observed import NO_PODS, Observed, Pods
 from muster.core.ownership import (
+    TRIED_NAMES,
     controls,
     describes,
     is_ours,
@@ -51,7 +52,11 @@ class Observer:
 
     async def exists(self, ref: JobRef) -> bool:
         """Costs a request only where the cache does not know that very Job."""
-        return self.known(ref).job is not None or await self.job(ref) is not None
+        return await self.find_job(ref) is not None
+
+    async def find_job(self, ref: JobRef) -> JobView | None:
+        """The Job with that UID: as the cache knows it, else by one request."""
+        return self.known(ref).job or await self.job(ref)
 
     async def confirmed(self, seen: Observed, ref: JobRef, group: str) -> Observed:
         """With the pods listed after the PodGroup was first seen and, if it is Muster's own, that read now.

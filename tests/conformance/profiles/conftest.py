@@ -16,6 +16,7 @@ from tests.e2e.support.profiles import PROFILES, Site, begun, somebody_elses
 
 ONLY_IN_FULL = {
     "crds-in-scheduling.k8s.io": {
+        "test_beside_kueue.py",
         "test_elastic.py",
         "test_gate.py",
         "test_guard_rows.py",

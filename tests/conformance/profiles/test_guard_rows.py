@@ -8,7 +8,17 @@ means for Muster: it is not running.
 import pytest
 
 from tests.e2e.support.api import APPLY, MERGE, STRATEGIC, ApiError, Object
-from tests.e2e.support.objects import all_pods, gang_job, group_of, is_bound, job, pods_of, unfinished_pods
+from tests.e2e.support.https import ask_guard
+from tests.e2e.support.objects import (
+    all_pods,
+    events_on,
+    gang_job,
+    group_of,
+    is_bound,
+    job,
+    pods_of,
+    unfinished_pods,
+)
 from tests.e2e.support.pairs import BASIC, own_pair, owned_by, pair_of, pod_group, workload
 from tests.e2e.support.profiles import PROFILES, WITHOUT_JOB_VALIDATION, Site
 from tests.e2e.support.rights import without_right
@@ -188,12 +198,55 @@ def test_a_full_replacement_does_not_pass_either(site: Site, place: str, gang: O
         site.api.replace("jobs", body, place)
 
 
-def test_a_gang_that_ran_and_sleeps_stays_locked(site: Site, place: str, gang: Object) -> None:
+def test_a_gang_that_ran_and_sleeps_is_locked_only_by_the_built_in_plugin(site: Site, place: str, gang: Object) -> None:
+    """Without pods Muster can give its PodGroup any size. The plugin refuses as long as there is a PodGroup."""
     site.api.patch("jobs", "gang", {"spec": {"suspend": True}}, place)
     eventually(lambda: not unfinished_pods(site.api, place, "gang"), "its pods are gone")
-    refuses(site, place, "gang", {"spec": {"parallelism": 2}})
-    refuses(site, place, "gang", {"spec": {"parallelism": 2, "completions": 2}})
-    refuses(site, place, "gang", {"spec": {"parallelism": 2, "completions": 2, "suspend": False}})
+    changes = ({"parallelism": 2}, {"parallelism": 3, "completions": 3}, {"parallelism": 2, "completions": 2})
+    for spec in changes:
+        if site.profile.built_in_guard:
+            refuses(site, place, "gang", {"spec": spec})
+        else:
+            allows(site, place, "gang", **spec)
+    size = 4 if site.profile.built_in_guard else 2
+    site.api.patch("jobs", "gang", {"spec": {"suspend": False}}, place)
+    eventually(lambda: all_pods(site.api, place, "gang", size, is_bound), f"{size} pods are bound", 60)
+    _, (group,) = pair_of(site.api, place, gang)
+    assert group["spec"]["schedulingPolicy"] == {"gang": {"minCount": size}}
+
+
+def test_a_refusal_is_posted_on_the_job_once(site: Site, place: str, gang: Object) -> None:
+    """Asked directly: where the built-in plugin comes first, Muster does not hear of the change."""
+    job = site.api.get("jobs", "gang", place)
+    with pytest.raises(ApiError):
+        site.api.patch("jobs", "gang", {"spec": {"parallelism": 3}}, place, dryRun="All")
+    messages = {ask_guard(site.api, job, parallelism=2).message for _ in range(3)}
+    (event,) = eventually(lambda: events_on(site.api, place, "gang", "ParallelismRefused"), "it is posted")
+    assert ({event["message"]}, event["type"], event["count"]) == (messages, "Warning", 1)
+    assert event["message"].endswith("[GangSizeFixed]")
+
+
+def test_a_made_up_job_is_not_told_from_one_that_is_no_gang(site: Site, place: str, gang: Object) -> None:
+    """Anybody on the network can ask. Neither the gang's UID, name nor PodGroup shows in the answer."""
+    stored = site.api.get("jobs", "gang", place)
+    for change in ({"uid": "00000000-0000-0000-0000-000000000000"}, {"name": "nobody"}):
+        answer = ask_guard(site.api, {**stored, "metadata": {**stored["metadata"], **change}}, parallelism=2)
+        assert (answer.allowed, answer.message) == (True, "")
+    assert events_on(site.api, place, "nobody") == []
+
+
+def test_a_planted_pod_group_gets_no_pods(site: Site, place: str) -> None:
+    """It has Muster's label and the Job as its controller, and its name comes before any of Muster's."""
+    made = site.api.create("jobs", gang_job("victim", suspend=True), place)
+    site.api.create("workloads", owned_by(workload("aaa", "somebody-else"), made), place)
+    planted = owned_by(pod_group("aaa", "aaa", {"gang": {"minCount": 1000}}), made)
+    planted["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "muster"}
+    site.api.create("podgroups", planted, place)
+    site.api.patch("jobs", "victim", {"spec": {"suspend": False}}, place)
+    pods = eventually(lambda: all_pods(site.api, place, "victim", 4, is_bound), "the gang runs", 60)
+    (group,) = {group_of(pod) for pod in pods}
+    assert group is not None
+    assert group.startswith("victim-")
 
 
 def test_a_job_that_never_started_may_change_its_size_and_gets_a_gang_of_it(site: Site, place: str) -> None:

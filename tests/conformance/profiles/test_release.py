@@ -1,4 +1,7 @@
-"""With `releaseOnSuspend` a suspended Job gives its Workload and PodGroup up, and gets new ones when it is resumed."""
+"""What Muster deletes of a suspended Job's pair with each value of `releaseOnSuspend`, and what it makes at resume.
+
+Auto, the default, is in test_beside_kueue.py.
+"""
 
 from collections.abc import Iterator
 
@@ -11,52 +14,67 @@ from tests.e2e.support.muster import Muster
 from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
 from tests.e2e.support.pairs import pair_of
 from tests.e2e.support.profiles import Site
-from tests.e2e.support.waiting import eventually
+from tests.e2e.support.waiting import always, eventually
 
 SIZE = 3
-SETTINGS = {"apiVersion": "muster.dev/v1alpha1", "kind": "MusterConfiguration", "releaseOnSuspend": True}
+KEPT = {"Nothing": (1, 1), "PodGroup": (1, 0), "Pair": (0, 0)}
+"""How many Workloads and PodGroups a suspended Job still has."""
 
 
-@pytest.fixture(scope="module")
-def releasing(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Muster]:
-    """In the place of the profile's own Muster, with the rights that the chart then grants."""
-    folder = tmp_path_factory.mktemp("releasing")
-    (folder / "settings.yaml").write_text(yaml.safe_dump(SETTINGS))
-    chart = rendered("default", "--set", "releaseOnSuspend=true")
-    for kind in ("ClusterRole", "ClusterRoleBinding"):
-        if site.api.find(f"{kind.lower()}s", "muster-release") is None:
-            site.api.create(f"{kind.lower()}s", the(chart, kind, "muster-release"))
+@pytest.fixture(scope="module", params=KEPT)
+def releasing(request: pytest.FixtureRequest, site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The value of the setting. Muster runs with it in the place of the profile's own, with the chart's rights."""
+    folder, value = tmp_path_factory.mktemp("releasing"), request.param
+    settings = {"apiVersion": "muster.dev/v1alpha1", "kind": "MusterConfiguration", "releaseOnSuspend": value}
+    (folder / "settings.yaml").write_text(yaml.safe_dump(settings))
+    if value == "Pair":
+        _grant(site.api)
     flags = ("--config", str(folder / "settings.yaml"))
-    with site.muster.away(), Muster(site.cluster.muster_kubeconfig(), site.api, folder / "log", *flags) as process:
-        yield process
+    with site.muster.away(), Muster(site.cluster.muster_kubeconfig(), site.api, folder / "log", *flags):
+        yield value
     assert "Traceback" not in (folder / "log").read_text()
 
 
-def suspend(api: Api, namespace: str, suspended: bool) -> None:
-    api.patch("jobs", "train", {"spec": {"suspend": suspended}}, namespace)
+def _grant(api: Api) -> None:
+    chart = rendered("default", "--set", "releaseOnSuspend=Pair")
+    for kind in ("ClusterRole", "ClusterRoleBinding"):
+        if api.find(f"{kind.lower()}s", "muster-release") is None:
+            api.create(f"{kind.lower()}s", the(chart, kind, "muster-release"))
 
 
-def test_a_suspended_job_gives_its_pair_up_and_gets_another_one(site: Site, releasing: Muster, place: str) -> None:
-    api: Api = site.api
+def suspend(api: Api, namespace: str, suspended: bool, name: str = "train") -> None:
+    api.patch("jobs", name, {"spec": {"suspend": suspended}}, namespace)
+
+
+def counted(api: Api, namespace: str, job: Object) -> tuple[int, int]:
+    workloads, groups = pair_of(api, namespace, job)
+    return len(workloads), len(groups)
+
+
+def test_a_suspended_job_gives_its_pair_up_and_gets_another_one(site: Site, releasing: str, place: str) -> None:
+    """As far as the setting says; in the end the whole gang runs, under the same names."""
+    api, kept = site.api, KEPT[releasing]
     made = api.create("jobs", gang_job("train", SIZE), place)
     eventually(lambda: all_pods(api, place, "train", SIZE, is_bound), "the gang runs", 60)
-    (workload,), (group,) = pair_of(api, place, made)
+    first = pair_of(api, place, made)
     for _ in range(2):
         suspend(api, place, True)
-        eventually(lambda: pair_of(api, place, made) == ([], []), "its pair is gone", 60)
-        assert not pods_of(api, place, "train")
+        eventually(lambda: not pods_of(api, place, "train"), "its pods are gone", 60)
+        eventually(lambda: counted(api, place, made) == kept, f"it has {kept}", 60)
+        always(lambda: counted(api, place, made) == kept, f"it has {kept}", 1)
         suspend(api, place, False)
         eventually(lambda: all_pods(api, place, "train", SIZE, is_bound), "it runs again", 90)
-        (again,), (new,) = pair_of(api, place, made)
-        assert (again["metadata"]["name"], new["metadata"]["name"]) == names(workload, group)
-        assert new["metadata"]["uid"] != group["metadata"]["uid"]
-        assert {group_of(pod) for pod in pods_of(api, place, "train")} == {new["metadata"]["name"]}
-        group = new
-    told = eventually(lambda: events_on(api, place, "train", "PairReleased"), "it is told")
-    assert {event["message"].split()[1] for event in told} == {"PodGroup", "Workload"}
+        (workload,), (group,) = again = pair_of(api, place, made)
+        assert [names(*things) for things in again] == [names(*things) for things in first]
+        assert same(workload, first[0]) is bool(kept[0])
+        assert same(group, first[1]) is bool(kept[1])
+        assert {group_of(pod) for pod in pods_of(api, place, "train")} == {group["metadata"]["name"]}
+        first = again
+    deleted = {event["message"].split()[1] for event in events_on(api, place, "train", "PairReleased")}
+    assert deleted == {kind for kind, number in zip(("Workload", "PodGroup"), kept, strict=True) if not number}
 
 
-def test_the_pair_of_somebody_else_stays(site: Site, releasing: Muster, place: str) -> None:
+def test_the_pair_of_somebody_else_stays(site: Site, releasing: str, place: str) -> None:
     api = site.api
     body: Object = {
         "metadata": {"name": "mine"},
@@ -69,10 +87,16 @@ def test_the_pair_of_somebody_else_stays(site: Site, releasing: Muster, place: s
     made = api.create("jobs", gang_job("train", SIZE), place)
     eventually(lambda: all_pods(api, place, "train", SIZE, is_bound), "the Job runs", 60)
     suspend(api, place, True)
-    eventually(lambda: not pair_of(api, place, made)[1], "the PodGroup that Muster made is gone", 60)
+    kept = (0, KEPT[releasing][1])
+    eventually(lambda: not pods_of(api, place, "train"), "its pods are gone", 60)
+    eventually(lambda: counted(api, place, made) == kept, "the PodGroup that Muster made goes or stays", 60)
     assert api.find("workloads", "mine", place) is not None
     suspend(api, place, False)
     eventually(lambda: all_pods(api, place, "train", SIZE, is_bound), "the Job runs again", 90)
+
+
+def same(thing: Object, before: list[Object]) -> bool:
+    return [thing["metadata"]["uid"]] == [each["metadata"]["uid"] for each in before]
 
 
 def names(*things: Object) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def test_the_guard() -> None:
         "name": "parallelism-guard.muster.dev",
         "clientConfig": {"url": "https://h:1/parallelism-guard", "caBundle": "Y2E="},
         "rules": [{**rule, "scope": "Namespaced"}],
-        "sideEffects": "None",
+        "sideEffects": "NoneOnDryRun",
     }
 
 

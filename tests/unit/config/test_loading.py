@@ -40,6 +40,18 @@ WRONG = {
         "webhooks: {podGate: {failurePolicy: fail}}",
         "webhooks.podGate.failurePolicy: is \"fail\" (allowed: 'Fail' or 'Ignore')",
     ),
+    "releaseOnSuspend as it once was": (
+        "releaseOnSuspend: true",
+        "releaseOnSuspend: true is no longer a value; write Pair for the same, or another of Auto, PodGroup, Pair, N",
+    ),
+    "releaseOnSuspend as it once was by default": (
+        "releaseOnSuspend: false",
+        "releaseOnSuspend: false is no longer a value; write Nothing for the same",
+    ),
+    "a release that there is not": (
+        "releaseOnSuspend: pair",
+        "releaseOnSuspend: is \"pair\" (allowed: 'Auto', 'PodGroup', 'Pair' or 'Nothing')",
+    ),
     "half a requirement": (
         "webhooks: {podGate: {objectSelector: {matchExpressions: [{key: a}]}}}",
         "webhooks.podGate.objectSelector.matchExpressions.0.operator: is missing",

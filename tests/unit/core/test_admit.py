@@ -1,12 +1,18 @@
 """Admission's answers: the pod gate's on a pod, the guard's on a change of parallelism."""
 
+from itertools import product
+
 import pytest
 
-from muster.core.admit import admit_parallelism, admit_pod, refused
-from muster.core.decide import Decision, Membership, decide
+from muster.api.dialect import CRD_IN_OWN_GROUP, NATIVE
+from muster.api.job import QUEUE_NAME
+from muster.core.admit import admit_parallelism, admit_pod, cannot_tell, refused
+from muster.core.decide import Decision, Membership, Rules, decide
+from muster.core.naming import pod_group_name
 from muster.core.observed import NO_PODS, Observed, Pods
-from muster.core.reasons import Reason
-from tests.builders import JobBuilder, a_gang, a_job, a_pod_group, a_workload
+from muster.core.policy import Policy, ReleaseOnSuspend
+from muster.core.reasons import EventReason, Reason
+from tests.builders import JobBuilder, PodGroupBuilder, a_gang, a_job, a_pod_group, a_workload
 from tests.unit.core.seeing import (
     EARLIER,
     ENDED,
@@ -62,6 +68,10 @@ def guarded(job: JobBuilder, seen: Observed, pods: int = 2) -> str:
 PRESET = a_gang("test-job").uid("test-job-uid").with_pods(schedulingGroup={"podGroupName": "preset"})
 SUSPENDED = a_gang("test-job").uid("test-job-uid").suspended()
 OURS, OUR_GROUP = [our_workload()], [our_group()]
+
+
+def in_queue(job: JobBuilder) -> JobBuilder:
+    return four_to(4, job).labelled(**{QUEUE_NAME: "team"})
 
 
 @pytest.mark.parametrize(
@@ -133,9 +143,8 @@ def test_jobs_that_stay_plain_scale_freely(job: JobBuilder, seen: Observed) -> N
     [
         pytest.param(JOB, saw(workloads=[our_workload()]), "being formed", id="its Workload is there already"),
         pytest.param(
-            SUSPENDED, saw(SUSPENDED, workloads=[our_workload()]), "being formed", id="suspended, but it had begun"
+            SUSPENDED, saw(SUSPENDED, OURS, OUR_GROUP, members_of(GROUP_NAME)), GROUP_NAME, id="suspended, pods live"
         ),
-        pytest.param(SUSPENDED, saw(SUSPENDED, OURS, OUR_GROUP), GROUP_NAME, id="suspended with its pair"),
         pytest.param(JOB, saw(pods=members_of("strangers")), "being formed", id="living pods name a missing group"),
         pytest.param(
             JOB,
@@ -154,7 +163,81 @@ def test_jobs_that_stay_plain_scale_freely(job: JobBuilder, seen: Observed) -> N
 def test_a_gang_keeps_its_size(job: JobBuilder, seen: Observed, says: str) -> None:
     message = guarded(job, seen)
     assert says in message
-    assert "Delete the Job" in message or "delete the Job" in message, "the message says what to do"
+    assert any(what in message for what in ("elete the Job", "try again once they are gone")), "it says what to do"
+
+
+def own_claiming() -> PodGroupBuilder:
+    group = our_group()
+    group.spec["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpus"}]
+    return group
+
+
+MINE = a_workload("mine").describing(SUSPENDED).gang(3)
+MADE_FROM_MINE = a_pod_group(pod_group_name("mine", "workers")).ours().made_from(MINE).controlled_by(SUSPENDED).gang(3)
+
+
+@pytest.mark.parametrize(
+    ("seen", "pods", "says"),
+    [
+        pytest.param(saw(SUSPENDED), 2, "", id="created suspended and never started"),
+        pytest.param(saw(SUSPENDED, OURS), 2, "", id="its PodGroup was released"),
+        pytest.param(saw(SUSPENDED, OURS), 8, "", id="its PodGroup was released, up"),
+        pytest.param(saw(SUSPENDED, OURS, OUR_GROUP), 2, "", id="its pair is kept"),
+        pytest.param(saw(SUSPENDED, OURS, OUR_GROUP), 8, "", id="its pair is kept, up"),
+        pytest.param(saw(SUSPENDED, OURS, OUR_GROUP, ENDED), 2, "", id="its pair is kept, and pods ended"),
+        pytest.param(saw(SUSPENDED, [], OUR_GROUP), 2, "", id="its Workload is gone, and is made again"),
+        pytest.param(saw(SUSPENDED, OURS, [our_group().being_deleted()]), 2, "", id="its PodGroup is being deleted"),
+        pytest.param(saw(SUSPENDED, OURS, [own_claiming()]), 2, GROUP_NAME, id="with resource claims"),
+        pytest.param(
+            saw(SUSPENDED, OURS, [a_pod_group("aaa").ours().controlled_by(SUSPENDED)]), 2, "'aaa'", id="a planted one"
+        ),
+        pytest.param(saw(SUSPENDED, [MINE]), 2, "'mine'", id="a user's Workload asks for more"),
+        pytest.param(saw(SUSPENDED, [MINE]), 3, "", id="a user's Workload asks for so many"),
+        pytest.param(saw(SUSPENDED, [MINE], [MADE_FROM_MINE]), 2, "'mine'", id="the same with its PodGroup"),
+        pytest.param(saw(SUSPENDED, [MINE], [MADE_FROM_MINE]), 8, "", id="the same with its PodGroup, up"),
+        pytest.param(saw(SUSPENDED, [MINE], [a_pod_group("g").made_from(MINE)]), 8, "'g'", id="a user's PodGroup"),
+        pytest.param(
+            saw(SUSPENDED, [MINE, a_workload("too").describing(SUSPENDED)]), 2, "", id="Muster stands aside at resume"
+        ),
+    ],
+)
+@pytest.mark.parametrize("choice", ReleaseOnSuspend)
+def test_a_suspended_job_without_pods_changes_its_size_if_its_gang_can_start_in_it(
+    seen: Observed, pods: int, says: str, choice: ReleaseOnSuspend
+) -> None:
+    rules = Rules(RULES.dialect, Policy(release_on_suspend=choice))
+    for completions, suspend in product((pods, 4), (True, False)):
+        new = four_to(pods, SUSPENDED).having(completions=completions, suspend=suspend)
+        verdict = admit_parallelism(SUSPENDED.view(), new.view(), seen, rules)
+        assert (says in verdict.message) if says else (verdict.message == "")
+        assert (verdict.reason is Reason.GANG_SIZE_FIXED) is bool(says)
+
+
+@pytest.mark.parametrize(
+    ("rules", "job", "says"),
+    [
+        pytest.param(RULES, JOB, ". Delete the Job", id="built-in API, kept while it is suspended"),
+        pytest.param(RULES, in_queue(JOB), "Suspend the Job", id="built-in API, released by Auto"),
+        pytest.param(
+            Rules(NATIVE, Policy(release_on_suspend=ReleaseOnSuspend.PAIR)),
+            JOB,
+            "Suspend the Job",
+            id="released by Pair",
+        ),
+        pytest.param(Rules(CRD_IN_OWN_GROUP), JOB, "Suspend the Job", id="Muster's CRDs"),
+    ],
+)
+def test_the_remedy_is_one_that_works(rules: Rules, job: JobBuilder, says: str) -> None:
+    verdict = admit_parallelism(job.view(), four_to(2, job).view(), saw(job, OURS, OUR_GROUP), rules)
+    assert says in verdict.message
+    assert verdict.message.endswith("[GangSizeFixed]")
+
+
+def test_every_refusal_has_a_reason_whose_event_is_posted() -> None:
+    for verdict in (cannot_tell(JOB.view(), "slow"), admit_parallelism(JOB.view(), four_to(2).view(), saw(), RULES)):
+        assert verdict.reason is not None
+        assert verdict.reason.event is EventReason.PARALLELISM_REFUSED
+        assert verdict.message.endswith(f"[{verdict.reason}]")
 
 
 @pytest.mark.parametrize(

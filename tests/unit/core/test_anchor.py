@@ -2,8 +2,10 @@
 
 import pytest
 
+from muster.core import ownership
 from muster.core.decide import CreateWorkload, Membership, Rules, anchor_of, decide
 from muster.core.eligibility import Policy
+from muster.core.naming import pod_group_name
 from muster.core.observed import Observed
 from muster.core.reasons import Reason
 from tests.builders import a_gang, a_pod_group, a_workload
@@ -85,10 +87,64 @@ def test_where_a_pod_waits_for_it(seen: Observed, reason: Reason) -> None:
         pytest.param(our_group(a_gang("test-job").uid("earlier-uid")), id="an earlier Job's"),
         pytest.param(a_pod_group("theirs").made_from(our_workload()).controlled_by(JOB), id="not made by Muster"),
         pytest.param(a_pod_group("free").ours().made_from(our_workload()), id="nobody's"),
+        pytest.param(
+            a_pod_group("aaa").ours().made_from(our_workload()).controlled_by(JOB), id="planted under another name"
+        ),
+        pytest.param(
+            a_pod_group(GROUP_NAME).ours().controlled_by(JOB), id="planted under its name, without a template"
+        ),
+        pytest.param(
+            a_pod_group(GROUP_NAME).ours().naming_workload("aaa").controlled_by(JOB), id="planted, of another Workload"
+        ),
     ],
 )
 def test_what_is_no_anchor(group: object) -> None:
     assert anchor_of(saw(groups=[group])) is None  # type: ignore[list-item]
+
+
+PLANTED = a_pod_group(pod_group_name("aaa", "workers")).ours().naming_workload("aaa").controlled_by(JOB).gang(1000)
+"""By somebody who knows Muster's rule for names. It sorts before everything that Muster makes."""
+MADE_FROM_RIVAL = a_pod_group(pod_group_name("rival", "workers")).ours().made_from(RIVAL).controlled_by(JOB)
+
+
+@pytest.mark.parametrize(
+    ("seen", "anchor"),
+    [
+        pytest.param(saw(groups=[PLANTED, our_group()]), GROUP_NAME, id="the Job's own name comes first"),
+        pytest.param(
+            saw(groups=[PLANTED, our_group().being_deleted()]), GROUP_NAME, id="also while that is being deleted"
+        ),
+        pytest.param(
+            saw(groups=[our_group().being_deleted(), our_group(collision=1)]),
+            our_group(collision=1).name,
+            id="of two of the Job's own, the one that stays",
+        ),
+        pytest.param(
+            saw(workloads=[RIVAL], groups=[PLANTED, MADE_FROM_RIVAL]),
+            MADE_FROM_RIVAL.name,
+            id="the one whose Workload describes the Job",
+        ),
+        pytest.param(
+            saw(groups=[MADE_FROM_RIVAL]),
+            MADE_FROM_RIVAL.name,
+            id="also when the Workload that it was made from is gone",
+        ),
+    ],
+)
+def test_a_planted_one_comes_last(seen: Observed, anchor: str) -> None:
+    found = anchor_of(seen)
+    assert found is not None
+    assert found.metadata.name == anchor
+
+
+def test_a_name_is_looked_for_in_the_series_once() -> None:
+    """`decide` is asked on every pod: sixteen hashes for each planted PodGroup would be felt."""
+    planted = [a_pod_group(f"planted-{n}").ours().made_from(our_workload()).controlled_by(JOB) for n in range(50)]
+    seen = saw(workloads=[our_workload()], groups=[*planted, our_group()])
+    decide(seen, RULES)
+    before = ownership._in_group_series.cache_info().misses
+    assert decide(seen, RULES).group == GROUP_NAME
+    assert ownership._in_group_series.cache_info().misses == before
 
 
 def test_a_finished_job_is_none_of_our_business_any_more() -> None:

@@ -11,6 +11,7 @@ from muster.core.admit import admit_parallelism
 from muster.core.decide import CreatePodGroup, Rules, decide
 from muster.core.desired import desired_pod_group
 from muster.core.eligibility import Policy
+from muster.core.naming import pod_group_name
 from muster.core.observed import Observed
 from muster.core.resizing import Misfit, Why, misfit
 from muster.core.sizing import group_size
@@ -37,6 +38,11 @@ def found(job: JobBuilder, group: PodGroupBuilder | None = None, *workloads: Wor
 MINE = a_workload("mine").describing(JOB)
 
 
+def made_from_mine() -> PodGroupBuilder:
+    """As Muster makes it from a user's own Workload."""
+    return a_pod_group(pod_group_name("mine", "workers")).ours().made_from(MINE).controlled_by(JOB)
+
+
 @pytest.mark.parametrize(
     ("job", "group", "workload", "size"),
     [
@@ -58,7 +64,7 @@ MINE = a_workload("mine").describing(JOB)
         pytest.param(lost_after("0-2"), our_group().gang(2), our_workload().gang(2), 1, id="somebody else's number"),
         pytest.param(
             lost_after("0-1"),
-            a_pod_group("g").ours().made_from(MINE).controlled_by(JOB).gang(3),
+            made_from_mine().gang(3),
             MINE,
             2,
             id="of a user's own Workload, which asks for more than are left",
@@ -106,8 +112,9 @@ def claiming() -> PodGroupBuilder:
     [
         pytest.param(claiming(), our_workload(), "resource claims", id="with claims"),
         pytest.param(a_pod_group("g").made_from(MINE), MINE, "not Muster's", id="a user's own"),
+        pytest.param(made_from_mine(), MINE.__class__("other"), "Workload is gone", id="made from nothing"),
         pytest.param(
-            our_group().naming_workload("mine"), MINE.__class__("other"), "Workload is gone", id="made from nothing"
+            a_pod_group("aaa").ours().made_from(MINE).controlled_by(JOB), MINE, "not Muster's", id="only labelled so"
         ),
     ],
 )
@@ -141,8 +148,23 @@ def test_a_job_that_asks_for_more_after_some_have_ended_gets_a_gang_of_the_rest(
 
 
 def test_a_user_s_own_number_does_not_follow_the_job() -> None:
-    group = a_pod_group("g").ours().made_from(MINE).controlled_by(JOB)
-    assert found(gang_of(6), group, MINE) is None
+    assert found(gang_of(6), made_from_mine(), MINE) is None
+
+
+@pytest.mark.parametrize(
+    ("job", "size"),
+    [
+        pytest.param(gang_of(4).having(parallelism=2), 2, id="it runs two at a time"),
+        pytest.param(gang_of(4).having(parallelism=1), 1, id="it runs one at a time"),
+        pytest.param(gang_of(4).having(parallelism=8), None, id="more at a time do not matter"),
+    ],
+)
+def test_a_job_that_is_no_gang_any_more_does_not_wait_for_more_pods_than_it_has(
+    job: JobBuilder, size: int | None
+) -> None:
+    it = found(job)
+    assert (it.size if it else None) == size
+    assert it is None or (it.why, it.sentence) == (Why.ASKED, f"the Job asks for a gang of {size} now")
 
 
 @given(st.integers(2, 12), st.sets(st.integers(0, 15)), st.sets(st.integers(0, 15)), st.integers(1, 12))
@@ -208,7 +230,7 @@ def test_elastic_also_while_the_gang_is_being_formed() -> None:
 @pytest.mark.parametrize(("pods", "completions"), [(8, 4), (1, 1), (0, 0)])
 def test_elastic_does_not_let_a_gang_stop_being_one(pods: int, completions: int) -> None:
     assert resized(pods, completions).endswith(
-        "holds 4 pods together. Change completions together with it, to the same number greater than 1"
+        "holds 4 pods together. Change completions together with it, to the same number greater than 1 [GangSizeFixed]"
     )
 
 
@@ -218,7 +240,7 @@ def test_elastic_does_not_let_a_gang_stop_being_one(pods: int, completions: int)
         pytest.param(saw(workloads=[our_workload()], groups=[claiming()]), id="with claims"),
         pytest.param(saw(workloads=[MINE], groups=[a_pod_group("g").made_from(MINE)]), id="a user's own pair"),
         pytest.param(
-            saw(workloads=[MINE], groups=[a_pod_group("g").ours().made_from(MINE).controlled_by(JOB)]),
+            saw(workloads=[MINE], groups=[made_from_mine()]),
             id="a user's own Workload",
         ),
     ],
