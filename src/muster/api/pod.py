@@ -36,6 +36,8 @@ class PodView:
     created: str
     unschedulable: str
     """What the scheduler said when it found none; empty if it said nothing."""
+    terminating: bool = False
+    """Somebody has deleted it."""
 
     @classmethod
     def parse(cls, raw: object) -> Self:
@@ -52,6 +54,7 @@ class PodView:
             uid=Uid(text(metadata, "uid")),
             created=text(metadata, "creationTimestamp"),
             unschedulable=_unschedulable(mapping(pod, "status")),
+            terminating=bool(text(metadata, "deletionTimestamp")),
         )
 
     @property

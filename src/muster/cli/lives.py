@@ -112,7 +112,7 @@ def build(cluster: Cluster, dialect: Dialect) -> Parts:
     only_own = settings.webhooks.pod_gate.is_selective
     look = remembered(keeper.members) if keeper else listed(observer)
     telling = WorkQueue[JobKey](metrics.retries.labels("telling").inc)
-    teller = Teller(cache, rules, cluster.recorder, look, telling, only_own)
+    teller = Teller(cache, rules, cluster.recorder, look, telling, dialect.native, only_own)
     gate = PodGate(formation, fail_open=settings.webhooks.pod_gate.failure_policy == "Ignore")
     guard = ParallelismGuard(observer, rules, cluster.recorder)
     desk = Desk(dialect, gate, guard, completing, IntentReview(cache, rules))

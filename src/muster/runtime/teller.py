@@ -16,7 +16,17 @@ from muster.api.wire import Unreadable
 from muster.core.decide import Rules, decide
 from muster.core.ownership import has_ours
 from muster.core.reasons import EventReason
-from muster.core.telling import Crew, Gang, Telling, crew_of, gang_of, tell, tell_scheduled
+from muster.core.telling import (
+    Crew,
+    Gang,
+    Telling,
+    crew_of,
+    gang_of,
+    is_not_held,
+    tell,
+    tell_not_held,
+    tell_scheduled,
+)
 from muster.kube.client import every_item
 from muster.kube.resources import PODS
 from muster.runtime.cache import Cache, Place
@@ -34,6 +44,9 @@ PATIENCE_SECONDS = 5.0
 """How long a gang may be without its nodes before anybody is told. Most have them by then."""
 SILENCE_SECONDS = 10.0
 """The same while the scheduler has said nothing: when many Jobs come at once, their pods take a while."""
+COUNT_SECONDS = 2.0
+"""How long the Job's own status has to show that a gang which the scheduler calls scheduled runs. Then the gang's pods
+are listed and counted, once per run."""
 LONGEST_PAUSE_SECONDS = 300.0
 BETWEEN_WAITS_SECONDS = 30.0
 """At most one GangWaiting in that time per Job, whatever the scheduler says."""
@@ -51,10 +64,16 @@ class _Wait:
     started: bool
     """It had its nodes, and lost some."""
     since: float
+    watched: bool
+    """It was seen before the scheduler called it scheduled, so that a loss cannot have been missed."""
     told: Telling | None = None
     pause: float = PATIENCE_SECONDS
     looked_at: object = None
     """What the last look at the members was about: nothing new, no new look."""
+    claimed: float = 0.0
+    """Since when the scheduler calls it scheduled."""
+    half: tuple[str, float] = ("", 0.0)
+    """The run in which some pods started without the others, and since when."""
 
 
 @dataclass(slots=True)
@@ -64,10 +83,14 @@ class Teller:
     recorder: Recorder
     look: Look
     queue: WorkQueue[JobKey]
+    native: bool = True
+    """kube-scheduler sets the PodGroup's condition. Elsewhere Muster does, after it has counted the bound pods."""
     only_own: bool = False
     """The gate is not asked about every pod: only of gangs that it has formed is it known that pods are in them."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     _waits: dict[JobKey, _Wait] = field(default_factory=dict)
+    _started: dict[JobKey, str] = field(default_factory=dict)
+    """The run of each gang that has had all its nodes."""
     _spoke: Memory[Uid, float] = field(default_factory=lambda: Memory(BETWEEN_WAITS_SECONDS))
 
     def pod_group_changed(self, place: Place) -> None:
@@ -78,6 +101,7 @@ class Teller:
     def rest(self) -> None:
         self.queue.close()
         self._waits.clear()
+        self._started.clear()
 
     def workers(self) -> Workers[JobKey]:
         errors = self.recorder.errors
@@ -92,21 +116,45 @@ class Teller:
             del self._waits[key]
             wait = None
         if gang is None:
+            self._started.pop(key, None)
             return
-        if gang.has_started and (wait is None or not wait.started):
-            if wait is not None or self._is_news(gang):  # seen here with its own eyes, or not long ago
-                self._post(gang, tell_scheduled(gang))
-            self._waits.pop(key, None)
-            wait = None
+        if self._is_proven(key, gang, wait):
+            self._start(key, gang, gang.job.ready if self.native else gang.needed)
         if gang.is_whole:
             self._end(key, gang)
         else:
-            wait = self._waits.setdefault(key, wait or _Wait(gang.job.uid, gang.has_started, _now()))
+            wait = self._waits.setdefault(key, self._wait(key, gang))
             await self._ask_why(key, gang, wait)
 
+    def _wait(self, key: JobKey, gang: Gang) -> _Wait:
+        """A gang that was scheduled and lost pods before this process saw it had its nodes then."""
+        started = self._started.get(key) == gang.run or (gang.is_claimed and gang.lost_pods)
+        return _Wait(gang.job.uid, started, _now(), watched=not gang.is_claimed)
+
+    def _is_proven(self, key: JobKey, gang: Gang, wait: _Wait | None) -> bool:
+        """The gang has had its nodes, as far as is known without a look at its pods."""
+        if not gang.is_claimed or self._started.get(key) == gang.run:
+            return False
+        long_ago = wait is None and not self._is_news(gang)  # another process has looked at it
+        return gang.is_whole or not self.native or long_ago
+
+    def _start(self, key: JobKey, gang: Gang, at_once: int) -> None:
+        """This run has had its nodes. `at_once`: how many pods are known to have one at the same time."""
+        self._started[key] = gang.run
+        wait = self._waits.get(key)
+        if wait is not None and wait.started:
+            return
+        in_parts = wait is not None and wait.half[0] == gang.run and at_once < gang.needed
+        if not in_parts and (wait is not None or self._is_news(gang)):  # seen here, or not long ago
+            self._post(gang, tell_scheduled(gang))
+        self._waits.pop(key, None)
+
     async def _ask_why(self, key: JobKey, gang: Gang, wait: _Wait) -> None:
-        patience = PATIENCE_SECONDS if wait.started or gang.verdict else SILENCE_SECONDS
-        if (left := wait.since + patience - _now()) > 0:
+        counting = gang.is_claimed and not wait.started
+        wait.claimed = (wait.claimed or _now()) if counting else 0.0
+        patience = PATIENCE_SECONDS if wait.started or counting or gang.verdict else SILENCE_SECONDS
+        due = (wait.claimed if counting else wait.since) + patience
+        if (left := (wait.claimed + COUNT_SECONDS if counting else due) - _now()) > 0:
             self.queue.add_after(key, left)
             return
         job = gang.job
@@ -118,13 +166,18 @@ class Teller:
             self.queue.add_after(key, LISTING_SECONDS)
         elif self._gang(key) == gang:  # else it changed meanwhile, and is queued for that
             wait.looked_at = about
-            self._conclude(key, gang, wait, tell(gang, crew))
+            self._conclude(key, gang, wait, crew, due)
 
-    def _conclude(self, key: JobKey, gang: Gang, wait: _Wait, telling: Telling) -> None:
+    def _conclude(self, key: JobKey, gang: Gang, wait: _Wait, crew: Crew, due: float) -> None:
+        """`due`: before that time, a gang that waits is no news."""
+        telling = tell(gang, crew, wait.started and gang.is_claimed)
         if telling.reason is EventReason.GANG_SCHEDULED:
-            if not wait.started:
-                self._post(gang, telling)
+            self._start(key, gang, crew.bound)
             self._end(key, gang)
+            return
+        self._check_held(key, gang, wait, crew)
+        if (left := due - _now()) > 0:
+            self.queue.add_after(key, left)
             return
         if wait.told is None or wait.told.identity != telling.identity:
             spoke = self._spoke.recall(gang.job.uid)
@@ -138,6 +191,17 @@ class Teller:
         if not gang.verdict:
             self.queue.add_after(key, wait.pause)  # the scheduler says nothing, so nothing comes by itself
             wait.pause = min(wait.pause * 2, LONGEST_PAUSE_SECONDS)
+
+    def _check_held(self, key: JobKey, gang: Gang, wait: _Wait, crew: Crew) -> None:
+        """A gang that stays half bound proves that no scheduler holds it."""
+        if wait.started or not wait.watched or not is_not_held(gang, crew):
+            return
+        run, since = wait.half
+        if run != gang.run:
+            wait.half = (gang.run, _now())
+            self.queue.add_after(key, PATIENCE_SECONDS)
+        elif _now() - since >= PATIENCE_SECONDS:
+            self._post(gang, tell_not_held(gang, crew, self.native))
 
     def _end(self, key: JobKey, gang: Gang) -> None:
         """It has all its nodes. Whoever was told that it lost some is told that, too."""

@@ -97,7 +97,7 @@ class Stage:
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
-    for patience in ("PATIENCE_SECONDS", "SILENCE_SECONDS"):
+    for patience in ("PATIENCE_SECONDS", "SILENCE_SECONDS", "COUNT_SECONDS"):
         monkeypatch.setattr(module, patience, 0.0)
     monkeypatch.setattr(module, "BETWEEN_WAITS_SECONDS", 0.0)
     return Stage()
@@ -152,11 +152,12 @@ async def test_each_loss_is_told_and_its_end_too(stage: Stage) -> None:
     for nth in (1, 2):
         lost = a_pod(f"new{nth}").uid(f"new{nth}").unschedulable(FULL)
         stage.has(*(pod.bound() for pod in pods(3)), lost)
-        stage.shows(job(ready=3))
+        stage.shows(job(ready=3, failed=nth))
         await stage.consider(times=2)
+        assert await stage.told() == [*expected, ONE_LOST]
         stage.restart()
         await stage.consider()
-        stage.shows(job(ready=4))
+        stage.shows(job(ready=4, failed=nth))
         await stage.consider(times=2)
         expected += [ONE_LOST, SCHEDULED]
         assert await stage.told() == expected
