@@ -140,14 +140,15 @@ class Teller:
 
     def _start(self, key: JobKey, gang: Gang, at_once: int) -> None:
         """This run has had its nodes. `at_once`: how many pods are known to have one at the same time."""
-        self._started[key] = gang.run
         wait = self._waits.get(key)
-        if wait is not None and wait.started:
-            return
-        in_parts = wait is not None and wait.half[0] == gang.run and at_once < gang.needed
-        if not in_parts and (wait is not None or self._is_news(gang)):  # seen here, or not long ago
-            self._post(gang, tell_scheduled(gang))
-        self._waits.pop(key, None)
+        if wait is None or not wait.started:
+            in_parts = wait is not None and wait.half[0] == gang.run and at_once < gang.needed
+            news = not in_parts and (wait is not None or self._is_news(gang))  # seen here, or not long ago
+            if news and not self._post(gang, tell_scheduled(gang)):
+                self.queue.add_after(key, BETWEEN_WAITS_SECONDS)
+                return
+            self._waits.pop(key, None)
+        self._started[key] = gang.run
 
     async def _ask_why(self, key: JobKey, gang: Gang, wait: _Wait) -> None:
         counting = gang.is_claimed and not wait.started
@@ -185,9 +186,9 @@ class Teller:
                 wait.looked_at = None
                 self.queue.add_after(key, max(0.1, spoke + BETWEEN_WAITS_SECONDS - _now()))
                 return
-            self._spoke.remember(gang.job.uid, _now())
-            self._post(gang, telling)
-            wait.told = telling
+            if self._post(gang, telling):  # else it is posted at the next look
+                self._spoke.remember(gang.job.uid, _now())
+                wait.told = telling
         if not gang.verdict:
             self.queue.add_after(key, wait.pause)  # the scheduler says nothing, so nothing comes by itself
             wait.pause = min(wait.pause * 2, LONGEST_PAUSE_SECONDS)
@@ -220,11 +221,12 @@ class Teller:
             return self.clock() - datetime.fromisoformat(gang.last_news) < RECENT
         return False
 
-    def _post(self, gang: Gang, telling: Telling) -> None:
-        if telling.reason is EventReason.GANG_SCHEDULED:
-            self.recorder.tell(gang.job, telling.reason, telling.message, telling.identity)
-        else:
-            self.recorder.warn(gang.job, telling.reason, telling.message, telling.identity)
+    def _post(self, gang: Gang, telling: Telling) -> bool:
+        """False if too many events wait: it is to be posted later."""
+        dropped = self.recorder.is_full
+        post = self.recorder.tell if telling.reason is EventReason.GANG_SCHEDULED else self.recorder.warn
+        post(gang.job, telling.reason, telling.message, telling.identity)
+        return not dropped
 
     def _bug(self, key: JobKey, error: BaseException) -> None:
         self.recorder.internal_error(Task.GANG_STATUS, key, self.cache.jobs.get(key), error)

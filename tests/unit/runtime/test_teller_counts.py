@@ -1,9 +1,11 @@
 """What the scheduler claims is counted: a gang of which only a part has nodes is never called scheduled."""
 
+import asyncio
 from unittest.mock import ANY
 
 import pytest
 
+from muster.core.reasons import EventReason
 from muster.runtime import teller as module
 from tests.builders import PodBuilder
 from tests.unit.runtime.test_teller import FULL, JUST_NOW, SCHEDULED, Stage, group, job, pods
@@ -108,3 +110,15 @@ async def test_where_muster_sets_the_condition_it_has_counted_already(silent: St
     silent.cache.drop_job(job().view().key, job().view().uid)
     await silent.consider()
     assert not silent.teller._started, "nothing is kept of a Job that is gone"
+
+
+async def test_an_event_that_found_no_place_is_posted_later(silent: Stage) -> None:
+    recorder = silent.teller.recorder
+    recorder._queue = asyncio.Queue(1)
+    recorder.tell(job().view(), EventReason.WORKLOAD_CREATED, "in the way")
+    silent.shows(job(ready=4), group().scheduled(when=JUST_NOW))
+    await silent.consider()
+    assert SCHEDULED not in await silent.told()
+    assert await asyncio.wait_for(silent.teller.queue.get(), 2), "it is tried again"
+    await silent.consider(times=2)
+    assert (await silent.told()).count(SCHEDULED) == 1
