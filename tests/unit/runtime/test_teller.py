@@ -159,8 +159,7 @@ async def test_each_loss_is_told_and_its_end_too(stage: Stage) -> None:
         await stage.consider()
         stage.shows(job(ready=4, failed=nth))
         await stage.consider(times=2)
-        expected += [ONE_LOST, SCHEDULED]
-        assert await stage.told() == expected
+        assert await stage.told() == (expected := [*expected, ONE_LOST, SCHEDULED])
 
 
 async def test_a_loss_that_is_made_up_for_is_not_told(stage: Stage) -> None:
