@@ -72,6 +72,8 @@ class _Wait:
     """What the last look at the members was about: nothing new, no new look."""
     claimed: float = 0.0
     """Since when the scheduler calls it scheduled."""
+    counting: Gang | None = None
+    """The gang, while its pods are to be counted."""
     half: tuple[str, float] = ("", 0.0)
     """The run in which some pods started without the others, and since when."""
 
@@ -113,6 +115,7 @@ class Teller:
             return  # a list of everything comes before it is
         gang, wait = self._gang(key), self._waits.get(key)
         if wait is not None and (gang is None or gang.job.uid != wait.job):
+            self._finish(key, wait)
             del self._waits[key]
             wait = None
         if gang is None:
@@ -150,9 +153,17 @@ class Teller:
             self._waits.pop(key, None)
         self._started[key] = gang.run
 
+    def _finish(self, key: JobKey, wait: _Wait) -> None:
+        """A Job that was done before its pods were counted: each of them had a node."""
+        gang, job = wait.counting, self.cache.jobs.get(key)
+        if gang is None or job is None or job.uid != wait.job or not job.finished or wait.half[0] == gang.run:
+            return
+        if job.succeeded >= gang.needed:
+            self._post(gang, tell_scheduled(gang))
+
     async def _ask_why(self, key: JobKey, gang: Gang, wait: _Wait) -> None:
         counting = gang.is_claimed and not wait.started
-        wait.claimed = (wait.claimed or _now()) if counting else 0.0
+        wait.claimed, wait.counting = (wait.claimed or _now(), gang) if counting else (0.0, None)
         patience = PATIENCE_SECONDS if wait.started or counting or gang.verdict else SILENCE_SECONDS
         due = (wait.claimed if counting else wait.since) + patience
         if (left := (wait.claimed + COUNT_SECONDS if counting else due) - _now()) > 0:

@@ -75,6 +75,19 @@ async def test_nothing_is_counted_before_the_job_had_time_to_show_it(
     assert (await silent.told(), silent.client.lists) == ([SCHEDULED], 0)
 
 
+@pytest.mark.parametrize(("succeeded", "told"), [(4, [SCHEDULED]), (3, [])])
+async def test_a_gang_that_is_done_before_it_is_counted(
+    silent: Stage, monkeypatch: pytest.MonkeyPatch, succeeded: int, told: list[str]
+) -> None:
+    monkeypatch.setattr(module, "COUNT_SECONDS", 60.0)
+    await claimed(silent, bound=4)
+    await silent.consider()
+    done = [{"type": "Complete", "status": "True"}]
+    silent.shows(job(succeeded=succeeded, conditions=done))
+    await silent.consider(times=2)
+    assert (await silent.told(), silent.client.lists) == (told, 0)
+
+
 async def test_a_scheduler_that_knows_no_groups_is_found_out_too(stage: Stage) -> None:
     stage.shows(job(), group().created(CREATED))
     stage.has(*members(bound=2))
