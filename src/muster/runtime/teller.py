@@ -41,12 +41,12 @@ from muster.runtime.worker import Workers
 WORKERS = 2
 """Few: each look at members is a request, and nobody is in a hurry."""
 PATIENCE_SECONDS = 5.0
-"""How long a gang may be without its nodes before anybody is told. Most have them by then."""
+"""How long a gang may be without its nodes before anybody is told. Most have them by then.
+
+The Job's own status has as long to show that a gang which the scheduler calls scheduled runs; then its pods are counted.
+"""
 SILENCE_SECONDS = 10.0
 """The same while the scheduler has said nothing: when many Jobs come at once, their pods take a while."""
-COUNT_SECONDS = 2.0
-"""How long the Job's own status has to show that a gang which the scheduler calls scheduled runs. Then the gang's pods
-are listed and counted, once per run."""
 LONGEST_PAUSE_SECONDS = 300.0
 BETWEEN_WAITS_SECONDS = 30.0
 """At most one GangWaiting in that time per Job, whatever the scheduler says."""
@@ -165,8 +165,7 @@ class Teller:
         counting = gang.is_claimed and not wait.started
         wait.claimed, wait.counting = (wait.claimed or _now(), gang) if counting else (0.0, None)
         patience = PATIENCE_SECONDS if wait.started or counting or gang.verdict else SILENCE_SECONDS
-        due = (wait.claimed if counting else wait.since) + patience
-        if (left := (wait.claimed + COUNT_SECONDS if counting else due) - _now()) > 0:
+        if (left := (wait.claimed or wait.since) + patience - _now()) > 0:
             self.queue.add_after(key, left)
             return
         job = gang.job
@@ -178,19 +177,15 @@ class Teller:
             self.queue.add_after(key, LISTING_SECONDS)
         elif self._gang(key) == gang:  # else it changed meanwhile, and is queued for that
             wait.looked_at = about
-            self._conclude(key, gang, wait, crew, due)
+            self._conclude(key, gang, wait, crew)
 
-    def _conclude(self, key: JobKey, gang: Gang, wait: _Wait, crew: Crew, due: float) -> None:
-        """`due`: before that time, a gang that waits is no news."""
+    def _conclude(self, key: JobKey, gang: Gang, wait: _Wait, crew: Crew) -> None:
         telling = tell(gang, crew, wait.started and gang.is_claimed)
         if telling.reason is EventReason.GANG_SCHEDULED:
             self._start(key, gang, crew.bound)
             self._end(key, gang)
             return
         self._check_held(key, gang, wait, crew)
-        if (left := due - _now()) > 0:
-            self.queue.add_after(key, left)
-            return
         if wait.told is None or wait.told.identity != telling.identity:
             spoke = self._spoke.recall(gang.job.uid)
             if spoke is not None:

@@ -97,7 +97,7 @@ class Stage:
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
-    for patience in ("PATIENCE_SECONDS", "SILENCE_SECONDS", "COUNT_SECONDS"):
+    for patience in ("PATIENCE_SECONDS", "SILENCE_SECONDS"):
         monkeypatch.setattr(module, patience, 0.0)
     monkeypatch.setattr(module, "BETWEEN_WAITS_SECONDS", 0.0)
     return Stage()

@@ -66,7 +66,7 @@ async def test_a_true_claim_costs_one_list_per_run(silent: Stage) -> None:
 async def test_nothing_is_counted_before_the_job_had_time_to_show_it(
     silent: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "COUNT_SECONDS", 60.0)
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", 60.0)
     await claimed(silent, bound=4)
     await silent.consider(times=3)
     assert (await silent.told(), silent.client.lists) == ([], 0)
@@ -79,7 +79,7 @@ async def test_nothing_is_counted_before_the_job_had_time_to_show_it(
 async def test_a_gang_that_is_done_before_it_is_counted(
     silent: Stage, monkeypatch: pytest.MonkeyPatch, succeeded: int, told: list[str]
 ) -> None:
-    monkeypatch.setattr(module, "COUNT_SECONDS", 60.0)
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", 60.0)
     await claimed(silent, bound=4)
     await silent.consider()
     done = [{"type": "Complete", "status": "True"}]
