@@ -43,7 +43,7 @@ WORKERS = 2
 PATIENCE_SECONDS = 5.0
 """How long a gang may be without its nodes before anybody is told. Most have them by then.
 
-The Job's own status has as long to show that a gang which the scheduler calls scheduled runs; then its pods are counted.
+A gang that the scheduler calls scheduled has as long to show in the Job's own status. Then its pods are counted.
 """
 SILENCE_SECONDS = 10.0
 """The same while the scheduler has said nothing: when many Jobs come at once, their pods take a while."""
