@@ -73,6 +73,10 @@ class Builder:
         self.metadata.setdefault("labels", {})[MANAGED_BY_LABEL] = MANAGED_BY
         return self
 
+    def created(self, when: str) -> Self:
+        self.metadata["creationTimestamp"] = when
+        return self
+
     def being_deleted(self) -> Self:
         self.metadata["deletionTimestamp"] = LONG_AGO
         return self

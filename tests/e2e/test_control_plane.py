@@ -12,8 +12,18 @@ from tests.e2e.support.api import Object
 from tests.e2e.support.clusters import Cluster, hack_cluster, start_cluster
 from tests.e2e.support.https import readyz
 from tests.e2e.support.muster import Muster
-from tests.e2e.support.nodes import own_nodes
-from tests.e2e.support.objects import all_pods, end_pod, gang_job, group_of, is_bound, is_complete, is_running, pods_of
+from tests.e2e.support.nodes import give_room, own_nodes
+from tests.e2e.support.objects import (
+    all_pods,
+    end_pod,
+    events_on,
+    gang_job,
+    group_of,
+    is_bound,
+    is_complete,
+    is_running,
+    pods_of,
+)
 from tests.e2e.support.pairs import assert_one_pair, pair_of
 from tests.e2e.support.waiting import always, eventually
 
@@ -25,6 +35,8 @@ GATES = (
     "GenericWorkload",
 )
 OLD_SCHEDULER = f"--scheduler-flag=--feature-gates={','.join(f'{gate}=false' for gate in GATES)}"
+GANGS_OFF = "--scheduler-flag=--feature-gates=WorkloadAwarePreemption=false,GangScheduling=false"
+SOON = 30
 
 
 @dataclass(frozen=True)
@@ -79,8 +91,30 @@ def test_a_gang_runs_on_while_the_control_plane_is_away(scene: Scene, place: str
     assert_one_pair(api, place, again, 4)
 
 
+def test_a_gang_that_nobody_holds_is_never_called_scheduled_and_the_gate_is_named(scene: Scene, place: str) -> None:
+    """kube-scheduler without GangScheduling sets PodGroupScheduled to True when the first pod is bound."""
+    scene.cluster.restart(GANGS_OFF)
+    eventually(lambda: readyz(scene.muster) == (200, "ready"), "Muster is ready again", 60)
+    api = scene.cluster.api
+    with own_nodes(api, place, count=1, cpu=8) as where:
+        made = api.create("jobs", gang_job("train", 12, cpu="1", pod=where), place)
+        (event,) = eventually(lambda: events_on(api, place, "train", "GangNotHeld"), "the cause is named", 90)
+        assert event["type"] == "Warning"
+        assert event["message"].startswith("8 of the gang's 12 pods started without the others; kube-scheduler")
+        assert "feature gate GangScheduling is off" in event["message"]
+        (group,) = pair_of(api, place, made)[1]
+        (condition,) = [each for each in group["status"]["conditions"] if each["type"] == "PodGroupScheduled"]
+        assert condition["status"] == "True", "what the scheduler claims"
+        always(lambda: len(events_on(api, place, "train", "GangNotHeld")) == 1, "once", 6)
+        assert not events_on(api, place, "train", "GangScheduled")
+        give_room(api, place, cpu=12)
+        eventually(
+            lambda: events_on(api, place, "train", "GangScheduled"), "once all have a node, it is true", 2 * SOON
+        )
+
+
 def test_a_scheduler_that_knows_no_gangs_binds_one_pod_after_the_other(scene: Scene, place: str) -> None:
-    """Muster does its part all the same; that nothing holds the gang is the scheduler's."""
+    """Muster does its part all the same, and says that nothing holds the gang."""
     scene.cluster.restart(OLD_SCHEDULER)
     eventually(lambda: readyz(scene.muster) == (200, "ready"), "Muster is ready again", 60)
     api = scene.cluster.api
@@ -89,6 +123,8 @@ def test_a_scheduler_that_knows_no_gangs_binds_one_pod_after_the_other(scene: Sc
         eventually(lambda: len([pod for pod in pods_of(api, place, "train") if is_bound(pod)]) == 2, "two fit", 90)
         (_,), (group,) = pair_of(api, place, made)
         assert [group_of(pod) for pod in pods_of(api, place, "train")] == [group["metadata"]["name"]] * 3
+        eventually(lambda: events_on(api, place, "train", "GangNotHeld"), "Muster says that nobody holds it", SOON)
+        assert not events_on(api, place, "train", "GangScheduled")
 
 
 def _with_condition(told: str) -> str:

@@ -83,6 +83,7 @@ class ObjectMeta(Wire):
     uid: Uid = Uid("")
     resource_version: str = ""
     generation: int = 0
+    creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     labels: dict[str, str] = {}
     owner_references: tuple[OwnerReference, ...] = ()

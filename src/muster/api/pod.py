@@ -34,6 +34,8 @@ class PodView:
     created: str
     unschedulable: str
     """What the scheduler said when it found none; empty if it said nothing."""
+    terminating: bool = False
+    """Somebody has deleted it."""
 
     @classmethod
     def parse(cls, raw: object) -> Self:
@@ -50,6 +52,7 @@ class PodView:
             uid=Uid(text(metadata, "uid", MAX_UID)),
             created=text(metadata, "creationTimestamp", MAX_WORD),
             unschedulable=_unschedulable(mapping(pod, "status")),
+            terminating=bool(text(metadata, "deletionTimestamp")),
         )
 
     @property

@@ -37,6 +37,7 @@ from muster.runtime.metrics import Metrics
 from muster.runtime.observer import Observer
 from muster.runtime.queue import WorkQueue
 from muster.runtime.reconciler import Reconciler
+from muster.runtime.split import SplitCheck
 from muster.runtime.supervisor import Supervisor, Work
 from muster.runtime.tasks import Task
 from muster.runtime.teller import Teller, listed, remembered
@@ -68,6 +69,8 @@ async def live(cluster: Cluster) -> None:
     while True:
         dialect = await wait_for_dialect(cluster.client, cluster.settings.api_group, cluster.health)
         logger.info("using %s%s", dialect.api_version, "" if dialect.native else " (Muster's own CRDs)")
+        if not dialect.native:
+            logger.warning("gangs are formed and not held: with Muster's own CRDs no scheduler waits for a whole gang")
         cluster.health.announce(WATCHING, "watching has not started yet")
         if cluster.registration is not None:
             cluster.registration.announce(cluster.health)
@@ -113,12 +116,14 @@ def build(cluster: Cluster, dialect: Dialect) -> Parts:
     only_own = settings.webhooks.pod_gate.is_selective
     look = remembered(keeper.members) if keeper else listed(observer)
     telling = WorkQueue[JobKey](metrics.retries.labels("telling").inc)
-    teller = Teller(cache, rules, cluster.recorder, look, telling, only_own)
+    teller = Teller(cache, rules, cluster.recorder, look, telling, dialect.native, only_own)
     gate = PodGate(formation, fail_open=settings.webhooks.pod_gate.failure_policy == "Ignore")
     guard = ParallelismGuard(observer, rules, cluster.recorder)
     desk = Desk(dialect, gate, guard, completing, IntentReview(cache, rules))
     on_pod_group = partial(_tell_of, keeper, teller)
-    resync = Resync(observer, queue, rules, settings.resync_seconds, on_pod_group, metrics, cluster.recorder)
+    split = SplitCheck(observer, cluster.recorder, cluster.lead.leads)
+    metrics.measure(metrics.split_gangs, split.count)
+    resync = Resync(observer, queue, rules, settings.resync_seconds, on_pod_group, metrics, cluster.recorder, split.run)
     _measure(metrics, cache, {"jobs": queue, "telling": telling}, keeper)
     return Parts(
         desk=desk,

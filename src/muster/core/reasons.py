@@ -21,6 +21,14 @@ class EventReason(StrEnum):
         "GangWaiting",
         "the gang has been without nodes for some seconds, and why; told again if that changes",
     )
+    GANG_NOT_HELD = (
+        "GangNotHeld",
+        "some of the gang's pods started without the others: no scheduler on this cluster holds the gang",
+    )
+    GANG_SPLIT = (
+        "GangSplit",
+        "some of the Job's pods are in its PodGroup and others are in no group; suspend and resume the Job",
+    )
     POLICY_DROPPED = "PolicyDropped", "the API server did not keep a field of the gang's objects: its gate is off"
     PAIR_RELEASED = "PairReleased", "the Job is suspended, and Muster deleted an object of its pair (releaseOnSuspend)"
     PARALLELISM_REFUSED = (

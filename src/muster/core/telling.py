@@ -1,7 +1,8 @@
 """What a gang's people are told: that it has its nodes, or that it waits, and why.
 
 The scheduler reports on a PodGroup once: its condition never goes back from True, and says nothing while members are
-missing. So the members are looked at wherever the condition is not the whole truth.
+missing. And kube-scheduler without the feature gate GangScheduling sets it to True as soon as one pod is bound. So the
+condition is a claim: Muster counts the pods that have a node before it says that the gang has its nodes.
 """
 
 import re
@@ -36,8 +37,8 @@ class Gang:
         return f"{self.group.metadata.uid} {self.resumed}"
 
     @property
-    def has_started(self) -> bool:
-        """This run has had its nodes. The scheduler's word from before the Job was resumed is not about this run."""
+    def is_claimed(self) -> bool:
+        """The scheduler calls this run scheduled. What it said before the Job was resumed is not about this run."""
         condition = self.group.scheduled
         if condition is None or condition.status != "True":
             return False
@@ -45,12 +46,22 @@ class Gang:
 
     @property
     def is_whole(self) -> bool:
-        """All is well, as far as can be told without a look at the members."""
-        return self.has_started and self._all_ready
+        """The Job's own status proves that every pod has had a node."""
+        return self.is_claimed and self._all_ready
 
     @property
     def _all_ready(self) -> bool:
         return self.job.ready + self.job.succeeded >= self.needed
+
+    @property
+    def lost_pods(self) -> bool:
+        """Pods of the Job have failed, which also counts those that were evicted, preempted or deleted."""
+        return self.job.counted_pods > self.job.succeeded
+
+    @property
+    def ended(self) -> int:
+        """Pods of this run that had a node and ended. Failures from before the Job was resumed do not count."""
+        return self.job.succeeded if self.resumed else self.job.counted_pods
 
     @property
     def last_news(self) -> str:
@@ -75,6 +86,12 @@ class Crew:
     """What the scheduler says about one that has no node."""
     first: str = ""
     """The UID of the oldest one that has no node."""
+    bound_since: str = ""
+    """When the oldest one that has a node was created."""
+
+    @property
+    def waiting(self) -> int:
+        return self.exist - self.bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +121,7 @@ def gang_of(seen: Observed, decision: Decision) -> Gang | None:
 
 
 def crew_of(pods: Iterable[PodView]) -> Crew:
-    living = [pod for pod in pods if pod.live]
+    living = [pod for pod in pods if pod.live and (pod.bound or not pod.terminating)]
     waiting = sorted((pod for pod in living if not pod.bound), key=lambda pod: (pod.created, pod.name))
     words = [pod.unschedulable for pod in waiting if pod.unschedulable]
     specific = [said for said in words if not said.startswith(_GENERIC)]
@@ -113,17 +130,52 @@ def crew_of(pods: Iterable[PodView]) -> Crew:
         bound=len(living) - len(waiting),
         words=next(iter(specific or words), ""),
         first=waiting[0].uid if waiting else "",
+        bound_since=min((pod.created for pod in living if pod.bound), default=""),
     )
 
 
-def tell(gang: Gang, crew: Crew) -> Telling:
-    """What is so, from the members as they are."""
-    runs_on = gang.has_started and crew.exist > 0 and crew.bound == crew.exist
-    if crew.bound >= gang.needed or runs_on:
+def tell(gang: Gang, crew: Crew, started: bool) -> Telling:
+    """What is so, from the members as they are. `started`: this run has had all its nodes."""
+    runs_on = started and crew.exist > 0 and not crew.waiting
+    if has_nodes(gang, crew) or runs_on:
         return tell_scheduled(gang)
     why = _missing(gang, crew) if _lacks_members(gang, crew) else _no_room(gang, crew)
-    occasion = f"{gang.run} lost {crew.first}" if gang.has_started else gang.run
+    occasion = f"{gang.run} lost {crew.first}" if started else gang.run
     return Telling(EventReason.GANG_WAITING, why, occasion)
+
+
+def has_nodes(gang: Gang, crew: Crew) -> bool:
+    """Every pod of the gang has a node, or had one and has ended."""
+    if crew.bound + gang.job.succeeded >= gang.needed:
+        return True
+    return gang.is_claimed and not crew.waiting and crew.exist + gang.ended >= gang.needed
+
+
+def is_not_held(gang: Gang, crew: Crew) -> bool:
+    """Some members run, and the scheduler finds no node for others. Ask only if this run never had all its nodes.
+
+    Only what a scheduler that holds gangs never does counts. It too leaves a gang half bound after a pod was lost
+    (failures), or after its PodGroup was made again in another size (members that are older than the group).
+    """
+    specific = bool(crew.words) and not crew.words.startswith(_GENERIC)
+    half = crew.bound > 0 and crew.waiting > 0 and not has_nodes(gang, crew)
+    made_again = crew.bound_since < (gang.group.metadata.creation_timestamp or "")
+    return half and specific and not gang.verdict and not gang.lost_pods and not made_again
+
+
+def tell_not_held(gang: Gang, crew: Crew, native: bool) -> Telling:
+    if native:
+        cause = (
+            "kube-scheduler does not hold gangs here: its feature gate GangScheduling is off, or another scheduler "
+            "places the pods. Turn on the gates GenericWorkload and GangScheduling in kube-scheduler"
+        )
+    else:
+        cause = (
+            "this cluster's scheduler does not wait for gangs. To free the nodes, suspend or delete the Job; gangs are "
+            "held only on clusters with the built-in scheduling API"
+        )
+    message = f"{crew.bound} of the gang's {gang.needed} pods started without the others; {cause}"
+    return Telling(EventReason.GANG_NOT_HELD, message, gang.run)
 
 
 def tell_scheduled(gang: Gang, occasion: str = "") -> Telling:

@@ -122,6 +122,9 @@ class Cache:
     def pod_group(self, namespace: str, name: str) -> PodGroup | None:
         return self._pod_groups.get((namespace, name))
 
+    def every_pod_group(self) -> tuple[PodGroup, ...]:
+        return tuple(self._pod_groups.items.values())
+
     def pod_groups_of(self, workload: Workload) -> tuple[PodGroup, ...]:
         return self._pod_groups.find(_place(workload.metadata))
 

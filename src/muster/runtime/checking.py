@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from muster.api.dialect import Dialect
@@ -96,6 +96,8 @@ class Resync:
     metrics: Metrics = field(default_factory=Metrics)
     recorder: Recorder | None = None
     """Posts an event on a Job that the resync fails on."""
+    after: Callable[[], Awaitable[None]] | None = None
+    """Called when the cache is up to date."""
     errors: InternalErrors = field(init=False)
     _now: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -124,6 +126,8 @@ class Resync:
                 raise
             self.metrics.resyncs.labels("done").inc()
             self.metrics.resync_drift.inc(drift)
+            if self.after is not None:
+                await self.after()
             if drift:
                 logger.info("the resync found %d Jobs that the streams had not shown as they are", drift)
 

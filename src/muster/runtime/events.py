@@ -110,8 +110,8 @@ class Recorder:
     def __post_init__(self) -> None:
         self.errors = InternalErrors(self.metrics)
 
-    def tell(self, job: JobView, reason: EventReason, message: str, identity: str = "") -> None:
-        self._enqueue(Event(Subject.of(job), "Normal", reason, message, identity))
+    def tell(self, job: JobView, reason: EventReason, message: str, identity: str = "") -> bool:
+        return self._enqueue(Event(Subject.of(job), "Normal", reason, message, identity))
 
     def warn(self, job: JobView, reason: EventReason, message: str, identity: str = "") -> bool:
         return self._enqueue(Event(Subject.of(job), "Warning", reason, message, identity))
@@ -123,7 +123,8 @@ class Recorder:
             return
         about = f" ({decision.detail})" if decision.detail else ""
         outcome = "; the pods are scheduled one by one" if decision.membership is Membership.PLAIN else ""
-        if self.warn(job, event, f"{decision.reason}: {decision.reason.sentence}{about}{outcome}"):
+        message = f"{decision.reason}: {decision.reason.sentence}{about}{outcome}"
+        if self.warn(job, event, message):
             self.metrics.told.labels(decision.reason.value).inc()
 
     def internal_error(self, task: Task, about: object, job: JobView | None, error: BaseException) -> None:
@@ -139,9 +140,19 @@ class Recorder:
         except Exception as another:  # noqa: BLE001 - a bug in reporting must not hide the first one
             self.errors.note(Task.EVENTS, job.key, another)
 
+    @property
+    def is_full(self) -> bool:
+        """What comes now is dropped, and can be posted later."""
+        return self._queue.full()
+
     def _enqueue(self, event: Event) -> bool:
-        """False if it was told before."""
+        """False if it was posted before, or is dropped."""
         if event.name in self._posted:
+            return False
+        try:
+            self._queue.put_nowait(event)
+        except asyncio.QueueFull:
+            self.metrics.events_dropped.inc()
             return False
         self._posted[event.name] = None
         while len(self._posted) > REMEMBERED:
@@ -149,10 +160,6 @@ class Recorder:
         key, told = event.job.key, plain_text(event.message)
         logger.info("%s %s: %s", key, event.reason, told, extra={"job": key})
         self.metrics.events.labels(event.reason.value).inc()
-        try:
-            self._queue.put_nowait(event)
-        except asyncio.QueueFull:
-            self.metrics.events_dropped.inc()
         return True
 
     async def run(self) -> None:
@@ -173,6 +180,8 @@ class Recorder:
             except Terminating:
                 pass  # the namespace goes, and nobody will read it
             except KubeError as error:
+                if isinstance(error, RetryLater):
+                    self._posted.pop(event.name, None)  # the server was away: it can be posted later
                 key = event.job.key
                 logger.warning("%s: the event %s was not posted: %s", key, event.reason, error, extra={"job": key})
             except Exception as error:  # noqa: BLE001 - a bug that one event meets must not end the posting of all others

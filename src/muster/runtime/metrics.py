@@ -30,6 +30,9 @@ class Metrics:
         self.events_dropped = counter("muster_events_dropped", "Events that were not posted, since too many waited")
         self.resizes = counter("muster_resizes", "PodGroups that were replaced by one of another size, by why", ["why"])
         self.gangs = gauge("muster_gangs", "PodGroups of Jobs, by state", ["state"])
+        self.split_gangs = gauge(
+            "muster_split_gangs", "Gangs with pods that wait in the PodGroup for pods that are in no group"
+        )
         self.formation = Histogram(
             "muster_formation_seconds",
             "Time from this replica's first sight of a Job until it made the workload and the podgroup, and until it "

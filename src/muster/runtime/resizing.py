@@ -165,6 +165,6 @@ class Resizing:
         self.formation.recorder.warn(
             found.job,
             EventReason.GANG_NOT_RESIZED,
-            f"PodGroup {found.group.metadata.name} holds {found.was} pods together, but {found.sentence}. "
+            f"PodGroup {found.group.metadata.name} needs {found.was} pods, but {found.sentence}. "
             f"Muster cannot replace it, since {found.obstacle}: delete the Job and create it again",
         )

@@ -27,6 +27,7 @@ ONLY_IN_FULL = {
         "test_release.py",
         "test_retries.py",
         "test_rules.py",
+        "test_split.py",
         "test_telling.py",
         "test_telling_again.py",
         "test_the_end.py",

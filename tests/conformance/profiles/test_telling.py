@@ -32,8 +32,12 @@ def test_a_gang_that_does_not_fit_is_told_why_and_when_it_starts(site: Site, pla
         assert waiting["message"].startswith(f"{bound} of the gang's 3 pods have a node: 0/9 nodes are available: ")
         assert "Insufficient cpu" in waiting["message"]
         assert ("| 0/1 placements are available" in waiting["message"]) is site.profile.native
+        if not site.profile.native:
+            (event,) = eventually(lambda: told(site, place, "GangNotHeld"), "that nobody holds the gang is told", SOON)
+            assert event["message"].startswith("2 of the gang's 3 pods started without the others; this cluster's ")
         give_room(site.api, place, cpu=3)
         eventually(lambda: told_in_all(site, place) == (1, 1), "that it starts is told", SOON)
+        assert len(told(site, place, "GangNotHeld")) == (0 if site.profile.native else 1)
 
 
 def test_a_gang_that_loses_a_pod_is_told_each_time_that_it_finds_no_node(site: Site, place: str) -> None:
@@ -50,6 +54,7 @@ def test_a_gang_that_loses_a_pod_is_told_each_time_that_it_finds_no_node(site: S
         give_room(site.api, place, cpu=3)
         eventually(lambda: told_in_all(site, place) == (1, 2), "that it is whole again is told", 2 * SOON)
         always(lambda: told_in_all(site, place) == (1, 2), "no more is told", A_WHILE)
+        assert not told(site, place, "GangNotHeld"), "it had its nodes: a loss is no proof"
 
 
 def test_a_gang_whose_pods_are_refused_is_told_how_many_there_are(site: Site, place: str) -> None:

@@ -26,12 +26,22 @@ class Reviewed:
 
 
 def readyz(muster: Muster) -> tuple[int, str]:
+    return _page(muster, "/readyz")
+
+
+def metric(muster: Muster, name: str) -> float:
+    """The sum of a metric's series, whatever their labels."""
+    _, page = _page(muster, "/metrics")
+    return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", page, re.MULTILINE))
+
+
+def _page(muster: Muster, path: str) -> tuple[int, str]:
     """Without checking the certificate: before Muster is ready nobody knows its CA."""
     found = re.findall(r"admission is served on (https://\S+)", muster.log())
     assert found, "Muster does not say where it serves admission"
     with urllib3.PoolManager(cert_reqs="CERT_NONE", retries=False) as pool, warnings.catch_warnings():
         warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)
-        answer = pool.request("GET", f"{found[-1]}/readyz", timeout=5)
+        answer = pool.request("GET", f"{found[-1]}{path}", timeout=5)
     return answer.status, answer.data.decode().strip()
 
 

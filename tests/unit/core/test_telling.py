@@ -5,7 +5,7 @@ import pytest
 from muster.api.pod import PodView
 from muster.core.decide import decide
 from muster.core.reasons import EventReason
-from muster.core.telling import Crew, Gang, crew_of, gang_of, tell, tell_scheduled
+from muster.core.telling import Crew, Gang, crew_of, gang_of, is_not_held, tell, tell_not_held, tell_scheduled
 from tests.builders import JobBuilder, PodBuilder, PodGroupBuilder, a_gang, a_pod
 from tests.unit.core.seeing import RULES, our_group, our_workload, saw
 
@@ -26,6 +26,10 @@ def still_suspended() -> JobBuilder:
 
 def group() -> PodGroupBuilder:
     return our_group(job()).uid("group")
+
+
+def new() -> PodGroupBuilder:
+    return group().created(BEGAN)
 
 
 STARTED = group().scheduled(when=LATER)
@@ -65,7 +69,7 @@ def test_there_is_something_to_tell_of_a_gang() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gang", "started", "whole"),
+    ("gang", "claimed", "whole"),
     [
         pytest.param(gang(group()), False, False, id="no word yet"),
         pytest.param(gang(group().scheduled("False", VERDICT)), False, False, id="no room"),
@@ -79,21 +83,26 @@ def test_there_is_something_to_tell_of_a_gang() -> None:
         pytest.param(gang(group().scheduled(when=BEFORE), ""), True, False, id="it was never suspended"),
     ],
 )
-def test_what_is_known_without_a_look_at_the_members(gang: Gang, started: bool, whole: bool) -> None:
-    assert (gang.has_started, gang.is_whole) == (started, whole)
+def test_what_is_known_without_a_look_at_the_members(gang: Gang, claimed: bool, whole: bool) -> None:
+    assert (gang.is_claimed, gang.is_whole) == (claimed, whole)
 
 
 def pod(name: str, *, created: str = BEGAN) -> PodBuilder:
-    built = a_pod(name).uid(f"uid-{name}")
-    built.metadata["creationTimestamp"] = created
-    return built
+    return a_pod(name).uid(f"uid-{name}").created(created)
 
 
 @pytest.mark.parametrize(
     ("pods", "crew"),
     [
         pytest.param([], Crew(0, 0), id="none"),
-        pytest.param([pod("a").bound(), pod("b").bound().phase("Running")], Crew(2, 2), id="all have a node"),
+        pytest.param(
+            [pod("a").bound(), pod("b", created=BEFORE).bound().phase("Running")],
+            Crew(2, 2, bound_since=BEFORE),
+            id="all have a node",
+        ),
+        pytest.param(
+            [pod("a").being_deleted(), pod("b").being_deleted().bound()], Crew(1, 1, bound_since=BEGAN), id="two go"
+        ),
         pytest.param([pod("a").bound().phase("Failed"), pod("b")], Crew(1, 0, "", "uid-b"), id="one has ended"),
         pytest.param(
             [pod("a"), pod("b", created=BEFORE)], Crew(2, 0, "", "uid-b"), id="the oldest one without a node counts"
@@ -104,7 +113,7 @@ def pod(name: str, *, created: str = BEGAN) -> PodBuilder:
             id="the words that say something",
         ),
         pytest.param([pod("a").unschedulable(GENERIC)], Crew(1, 0, GENERIC, "uid-a"), id="no better words"),
-        pytest.param([pod("a").unschedulable(FULL).bound()], Crew(1, 1), id="words of the past"),
+        pytest.param([pod("a").unschedulable(FULL).bound()], Crew(1, 1, bound_since=BEGAN), id="words of the past"),
     ],
 )
 def test_the_members(pods: list[PodBuilder], crew: Crew) -> None:
@@ -171,12 +180,59 @@ SCHEDULED = f"The gang of 4 has its nodes (PodGroup {group().name})"
     ],
 )
 def test_what_is_told(gang: Gang, crew: Crew, message: str) -> None:
-    telling = tell(gang, crew)
+    telling = tell(gang, crew, started=gang.is_claimed)
     assert telling.message == message
     assert telling.reason is (EventReason.GANG_SCHEDULED if message is SCHEDULED else EventReason.GANG_WAITING)
 
 
-WAITS = tell(gang(group()), Crew(4, 0, FULL, "p"))
+CLAIMED = {
+    "all have a node": (gang(STARTED), Crew(4, 4), True),
+    "some are done already": (gang(STARTED, succeeded=3), Crew(1, 1), True),
+    "some failed at once, and none waits": (gang(STARTED, "", failed=2), Crew(2, 2), True),
+    "two of four started, and the scheduler calls it scheduled": (gang(STARTED), Crew(4, 2, FULL, "p"), False),
+    "a quota keeps the others away": (gang(STARTED), Crew(2, 2), False),
+    "the failures are from before it was resumed": (gang(STARTED, failed=2), Crew(2, 2), False),
+}
+
+
+@pytest.mark.parametrize(("gang", "crew", "scheduled"), CLAIMED.values(), ids=CLAIMED)
+def test_a_claim_of_the_scheduler_is_counted(gang: Gang, crew: Crew, scheduled: bool) -> None:
+    told = tell(gang, crew, started=False).reason
+    assert (told is EventReason.GANG_SCHEDULED) is scheduled
+
+
+HALF = Crew(4, 2, FULL, "p", bound_since=BEGAN)
+NOT_HELD = {
+    "two of four started": (gang(new()), HALF, True),
+    "and the scheduler calls it scheduled": (gang(new().scheduled(when=LATER)), HALF, True),
+    "none has started": (gang(new()), Crew(4, 0, FULL, "p"), False),
+    "all have": (gang(new()), Crew(4, 4, bound_since=BEGAN), False),
+    "two have, two are done": (gang(new(), succeeded=2), Crew(2, 2, bound_since=BEGAN), False),
+    "more than needed wait": (Gang(job().view(), new().read(), 2, BEGAN), HALF, False),
+    "the others are not there yet": (gang(new()), Crew(2, 2, bound_since=BEGAN), False),
+    "the scheduler has not looked at the others": (gang(new()), Crew(4, 2, "", "p", BEGAN), False),
+    "they wait as a group": (gang(new()), Crew(4, 2, GENERIC, "p", BEGAN), False),
+    "the scheduler holds the group": (gang(new().scheduled("False", VERDICT)), HALF, False),
+    "pods were lost": (gang(new(), failed=1), HALF, False),
+    "it was resized under its pods": (gang(new().created(LATER)), HALF, False),
+}
+
+
+@pytest.mark.parametrize(("gang", "crew", "not_held"), NOT_HELD.values(), ids=NOT_HELD)
+def test_what_proves_that_nobody_holds_gangs(gang: Gang, crew: Crew, not_held: bool) -> None:
+    assert is_not_held(gang, crew) is not_held
+
+
+@pytest.mark.parametrize(("native", "cause"), [(True, "feature gate GangScheduling is off"), (False, "does not wait")])
+def test_who_does_not_hold_the_gang_is_named_once_per_run(native: bool, cause: str) -> None:
+    telling = tell_not_held(gang(new()), HALF, native)
+    assert telling.message.startswith("2 of the gang's 4 pods started without the others; ")
+    assert cause in telling.message
+    assert telling.identity == tell_not_held(gang(new()), Crew(4, 3, "other words", "q", BEGAN), native).identity
+    assert telling.identity != tell_not_held(gang(new(), LATER), HALF, native).identity
+
+
+WAITS = tell(gang(group()), Crew(4, 0, FULL, "p"), started=False)
 
 
 @pytest.mark.parametrize(
@@ -189,11 +245,11 @@ WAITS = tell(gang(group()), Crew(4, 0, FULL, "p"))
     ],
 )
 def test_which_wait_is_the_same_wait(gang: Gang, crew: Crew, same: bool) -> None:
-    assert (tell(gang, crew).identity == WAITS.identity) is same
+    assert (tell(gang, crew, started=gang.is_claimed).identity == WAITS.identity) is same
 
 
 def test_each_loss_and_each_run_is_an_occasion_of_its_own() -> None:
-    one, other = (tell(gang(STARTED), Crew(4, 3, FULL, first)) for first in ("p", "q"))
+    one, other = (tell(gang(STARTED), Crew(4, 3, FULL, first), started=True) for first in ("p", "q"))
     resumed = gang(STARTED, LATER)
     ends = [tell_scheduled(gang(STARTED)), tell_scheduled(gang(STARTED), one.occasion), tell_scheduled(resumed)]
     assert len({telling.identity for telling in (one, other, *ends)}) == 5

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
@@ -97,6 +98,29 @@ async def test_a_storm_is_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -
     for number in range(5):
         recorder.tell(JOB, EventReason.WORKLOAD_CREATED, str(number))
     assert b"muster_events_dropped_total 3.0" in recorder.metrics.page()
+
+
+async def test_what_was_dropped_can_be_posted_later() -> None:
+    cluster = FakeCluster()
+    recorder = Recorder(FakeClient(cluster), "one", _queue=asyncio.Queue(1))
+    tell = partial(recorder.tell, JOB, EventReason.WORKLOAD_CREATED)
+    assert [tell("a"), tell("b"), tell("a")] == [True, False, False]
+    async with running(recorder):
+        await recorder.drain(2)
+        assert [tell("b"), tell("a")] == [True, False]
+    assert messages(cluster) == ["a", "b"]
+    assert b'muster_events_total{reason="WorkloadCreated"} 2.0' in recorder.metrics.page(), "a dropped one was not told"
+
+
+async def test_what_the_server_was_away_for_can_be_posted_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.001)
+    cluster = FakeCluster()
+    recorder = Recorder(FailingClient(cluster, *[ServerFault("away")] * module.TRIES), "one")
+    async with running(recorder):
+        recorder.tell(JOB, EventReason.WORKLOAD_CREATED, "a")
+        await recorder.drain(2)
+        recorder.tell(JOB, EventReason.WORKLOAD_CREATED, "a")
+    assert messages(cluster) == ["a"]
 
 
 async def test_memory_of_what_was_posted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,14 +152,14 @@ async def test_each_loss_is_told_and_its_end_too(stage: Stage) -> None:
     for nth in (1, 2):
         lost = a_pod(f"new{nth}").uid(f"new{nth}").unschedulable(FULL)
         stage.has(*(pod.bound() for pod in pods(3)), lost)
-        stage.shows(job(ready=3))
+        stage.shows(job(ready=3, failed=nth))
         await stage.consider(times=2)
+        assert await stage.told() == [*expected, ONE_LOST]
         stage.restart()
         await stage.consider()
-        stage.shows(job(ready=4))
+        stage.shows(job(ready=4, failed=nth))
         await stage.consider(times=2)
-        expected += [ONE_LOST, SCHEDULED]
-        assert await stage.told() == expected
+        assert await stage.told() == (expected := [*expected, ONE_LOST, SCHEDULED])
 
 
 async def test_a_loss_that_is_made_up_for_is_not_told(stage: Stage) -> None:
