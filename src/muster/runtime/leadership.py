@@ -31,6 +31,7 @@ from muster.core.election import (
 )
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from muster.kube.lanes import Lane, in_lane
 from muster.kube.resources import LEASES
 from muster.runtime.metrics import Metrics
 
@@ -111,6 +112,7 @@ class Leadership:
     def being_left(self) -> bool:
         return self._standing.being_left(self.terms, self.clock())
 
+    @in_lane(Lane.CONTROL)
     async def run(self) -> None:
         while not self._leaving and not (self._signed and self.being_left()):
             pause = LOOK_SECONDS
@@ -142,6 +144,7 @@ class Leadership:
                 with suppress(asyncio.CancelledError):
                     await task
 
+    @in_lane(Lane.CONTROL)
     async def release(self) -> None:
         """The work ends first, then the Lease is given back."""
         led, self._leaving = self.leads(), True
