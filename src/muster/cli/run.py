@@ -27,6 +27,7 @@ from muster.kube.client import KubeClient
 from muster.kube.credentials import Credentials, NoCredentials, load_credentials
 from muster.kube.errors import plain_text
 from muster.kube.http import HttpClient
+from muster.runtime.agreement import Agreement, LeaseAgreement, OwnAgreement
 from muster.runtime.errands import Errands
 from muster.runtime.events import Recorder
 from muster.runtime.health import API, STAYING, Health
@@ -126,7 +127,17 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
         asyncio.get_running_loop().set_exception_handler(partial(_on_loop_error, recorder.errors))
         supervisor = Supervisor(health, recorder.errors)
         cluster = Cluster(
-            client, credentials, settings, health, server, role.registration, recorder, errands, supervisor, lead
+            client=client,
+            credentials=credentials,
+            settings=settings,
+            health=health,
+            server=server,
+            registration=role.registration,
+            recorder=recorder,
+            errands=errands,
+            supervisor=supervisor,
+            lead=lead,
+            agreement=_agreement(lead, client, settings),
         )
         works: dict[Task, Work] = {
             Task.GENERATION: partial(live, cluster),
@@ -174,6 +185,12 @@ def _lead(role: Role, client: KubeClient, settings: Settings, metrics: Metrics) 
     lead = Leadership(client, settings.service.namespace, chosen.lease_name, terms, metrics)
     role.heed(lead)
     return lead
+
+
+def _agreement(lead: Lead, client: KubeClient, settings: Settings) -> Agreement:
+    if isinstance(lead, Alone):
+        return OwnAgreement()
+    return LeaseAgreement(client, settings.service.namespace, settings.leadership.lease_name)
 
 
 def identity() -> str:

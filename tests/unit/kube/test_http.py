@@ -1,89 +1,26 @@
 """The real client against a real server on loopback that misbehaves."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from types import SimpleNamespace
 
 import orjson
 import pytest
 from aiohttp import web
-from kubernetes.config import ConfigException
 
 from muster.kube import http
-from muster.kube.credentials import FAILED_AGE_SECONDS, Credentials
 from muster.kube.errors import (
     AlreadyExists,
     Conflict,
     Forbidden,
     KubeError,
     NotFound,
-    Rejected,
     RetryLater,
     ServerFault,
     Throttled,
-    TooLarge,
     Unreachable,
 )
 from muster.kube.http import HttpClient
 from muster.kube.resources import JOBS, PODS
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-class Server:
-    """Answers with what the test says, and remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.handler: Handler = self.missing
-        self.asked: list[web.Request] = []
-        self.bodies: list[bytes] = []
-        self.port = 0
-
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        self.asked.append(request)
-        self.bodies.append(await request.read())
-        return await self.handler(request)
-
-    async def missing(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response({"kind": "Status", "message": "not here"}, status=404)
-
-    def answers(self, **how: object) -> None:
-        async def handler(request: web.Request) -> web.StreamResponse:
-            return web.Response(**how)  # type: ignore[arg-type]
-
-        self.handler = handler
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[Server]:
-    made = Server()
-    app = web.Application()
-    app.router.add_route("*", "/{tail:.*}", made.handle)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    made.port = runner.addresses[0][1]
-    yield made
-    await runner.cleanup()
-
-
-def credentials(port: int, token: str = "", path: str = "") -> Credentials:
-    configuration = SimpleNamespace(
-        host=f"http://127.0.0.1:{port}{path}",
-        ssl_ca_cert=None,
-        cert_file=None,
-        key_file=None,
-        verify_ssl=True,
-        auth_settings=lambda: {"BearerToken": {"value": f"Bearer {token}"}} if token else {},
-    )
-    return Credentials(configuration)
-
-
-@pytest.fixture
-async def client(server: Server) -> AsyncIterator[HttpClient]:
-    async with HttpClient(credentials(server.port)) as made:
-        yield made
+from tests.unit.kube.misbehaving import Server, credentials
 
 
 def reset(request: web.Request) -> None:
@@ -309,68 +246,3 @@ async def test_a_dry_run_says_so_with_every_write_and_with_no_read(server: Serve
         await client.delete(JOBS, "a", "b", {})
     assert [request.query.get("dryRun") for request in server.asked] == [None, *["All"] * 4]
     assert orjson.loads(server.bodies[-1])["dryRun"] == ["All"], "of a delete only the body counts"
-
-
-async def test_a_redirect_is_never_followed(server: Server, client: HttpClient) -> None:
-    server.answers(status=307, headers={"Location": "/elsewhere"})
-    with pytest.raises(ServerFault):
-        await client.create(PODS, "default", {})
-    assert [request.path for request in server.asked] == ["/api/v1/namespaces/default/pods"]
-
-
-async def test_an_answer_without_end_is_not_read(
-    server: Server, client: HttpClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(http, "MAX_ANSWER_BYTES", 2 * 1024 * 1024)
-
-    async def endless(request: web.Request) -> web.StreamResponse:
-        await (stream := web.StreamResponse()).prepare(request)
-        while True:
-            await stream.write(b"x" * 65536)
-
-    server.handler = endless
-    with pytest.raises(TooLarge, match="more than 2 MiB"):
-        await client.get(JOBS, "default", "x")
-
-
-async def test_a_page_that_is_too_large_is_asked_for_again_with_fewer_items(
-    server: Server, client: HttpClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Large objects of one user must not end the lists that all depend on."""
-    monkeypatch.setattr(http, "MAX_PAGE_BYTES", 1000)
-
-    async def page(request: web.Request) -> web.StreamResponse:
-        return web.json_response({"items": ["x" * 300] * int(request.query["limit"])})
-
-    server.handler = page
-    assert len((await client.list(JOBS, params={"limit": "8"}))["items"]) == 2
-    assert [request.query["limit"] for request in server.asked] == ["8", "4", "2"]
-    monkeypatch.setattr(http, "MAX_PAGE_BYTES", 100)
-    with pytest.raises(TooLarge):
-        await client.list(JOBS, params={"limit": "8"})
-
-
-async def test_an_object_that_is_no_json_is_rejected_before_it_is_sent(server: Server, client: HttpClient) -> None:
-    with pytest.raises(Rejected, match="cannot be written as JSON"):
-        await client.create(JOBS, "default", {"metadata": {"name": "\ud800"}})
-    assert server.asked == []
-
-
-async def test_a_login_that_fails_is_no_answer_and_heals(server: Server) -> None:
-    """The token file vanished, or the plugin of a kubeconfig failed: every call says so, and none ends Muster."""
-    login = credentials(server.port, token="secret")
-    server.answers(body=b"{}")
-    good = login.configuration.auth_settings
-
-    def broken() -> dict[str, object]:
-        raise ConfigException("exec: plugin exited with 1")
-
-    login.configuration.auth_settings = broken
-    async with HttpClient(login) as client:
-        for _ in range(2):
-            with pytest.raises(Unreachable, match="cannot log in to the API server: exec: plugin exited with 1"):
-                await client.get(JOBS, "default", "x")
-        assert server.asked == []
-        login.configuration.auth_settings = good
-        login._failed_at -= FAILED_AGE_SECONDS
-        assert await client.get(JOBS, "default", "x") == {}

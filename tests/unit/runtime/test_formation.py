@@ -49,9 +49,7 @@ async def slow(cluster: FakeCluster) -> SlowClient:
     return SlowClient(cluster)
 
 
-async def test_work_of_a_worker_hurries_once_admission_waits_for_it(
-    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_work_of_a_worker_hurries_once_admission_waits_for_it(cluster: FakeCluster) -> None:
     """Else a webhook would wait behind everything that the workers ask for."""
     used: list[Lane] = []
 
