@@ -1,5 +1,6 @@
 """The lives of Muster on one cluster: one per scheduling API, since an API can come, go or change while it runs."""
 
+import asyncio
 import logging
 from dataclasses import dataclass, field
 from functools import partial
