@@ -29,10 +29,8 @@ SENTENCE = (
 @pytest.fixture(scope="module")
 def native_first() -> Iterator[Cluster]:
     """The built-in API, and Muster's CRDs, which a second server without the built-in API serves as well."""
-    cluster = start_cluster("two-servers", "--nodes", "2", "--node-cpu", "64")
-    # `muster crds install` refuses where the API is built in; the CRDs come from a time before that.
-    cluster.restart("--profile", "stock")
-    install_crds(cluster)
+    cluster = start_cluster("two-servers", "--profile", "stock", "--nodes", "2", "--node-cpu", "64")
+    install_crds(cluster)  # before: where the API is built in, there is nothing to install
     cluster.restart("--profile", "native")
     yield cluster
     cluster.down()

@@ -27,8 +27,8 @@ class Lane(IntEnum):
     EAGER = 2
 
 
-CALLS_AT_ONCE = {Lane.CONTROL: 16, Lane.ADMISSION: 64, Lane.EAGER: 32}
-"""Per replica. Workers can ask for about 200 calls at once; more than 32 only make each of them slower."""
+CALLS_AT_ONCE = {Lane.CONTROL: 16, Lane.ADMISSION: 64, Lane.EAGER: 64}
+"""Per replica. 64 workers with up to three calls each would ask for three times as many, and gain nothing."""
 
 
 @dataclass(eq=False, slots=True)

@@ -122,6 +122,7 @@ class Replicas:
         count: int = 2,
         settings: Object | None = None,
         kubeconfig: Path | None = None,
+        *,
         program: Sequence[str] = (MUSTER,),
         others: Sequence[Path] = (),
     ) -> None:

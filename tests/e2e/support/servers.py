@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import urllib3
 import yaml
 
 from tests.e2e.support.api import Api
@@ -28,11 +29,18 @@ def stock_server(cluster: Cluster, folder: Path) -> Iterator[Path]:
         process = subprocess.Popen([*kept, f"--secure-port={port}"], stdout=log, stderr=log)
     try:
         admin = Api(_at(cluster.kubeconfig, port, folder / "second-admin.kubeconfig"))
-        eventually(lambda: admin.raw("/readyz")[0] == 200, "the second API server is ready", STARTING_SECONDS)
+        eventually(lambda: _is_ready(admin), "the second API server is ready", STARTING_SECONDS)
         yield _at(cluster.muster_kubeconfig(), port, folder / "second-muster.kubeconfig")
     finally:
         process.terminate()
         process.wait(30)
+
+
+def _is_ready(api: Api) -> bool:
+    try:
+        return api.raw("/readyz")[0] == 200
+    except urllib3.exceptions.HTTPError:
+        return False
 
 
 def _at(kubeconfig: Path, port: int, file: Path) -> Path:
