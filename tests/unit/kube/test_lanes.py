@@ -5,8 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from aiohttp import web
 
+from muster.kube.http import HttpClient
 from muster.kube.lanes import CALLS_AT_ONCE, Lane, Places, Work, current_work, in_lane, within
+from muster.kube.resources import JOBS, LEASES, PODS
+from tests.unit.kube.misbehaving import Server
 
 
 @asynccontextmanager
@@ -107,3 +111,29 @@ async def test_tasks_inherit_the_lane_and_nothing_leaks_out_of_it() -> None:
         assert await lane_here() is Lane.ADMISSION
         assert await asyncio.create_task(within(Work(Lane.EAGER), lane_here())) is Lane.EAGER
     assert await lane_here() is Lane.EAGER
+
+
+async def test_a_flood_of_eager_calls_delays_neither_the_lease_nor_a_webhook(
+    server: Server, client: HttpClient
+) -> None:
+    let_go, held = asyncio.Event(), 0
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        nonlocal held
+        if request.path.endswith("/jobs"):
+            held += 1
+            await let_go.wait()
+        return web.json_response({})
+
+    server.handler = answer
+    flood = [asyncio.create_task(client.list(JOBS)) for _ in range(300)]
+    async with asyncio.timeout(30):
+        while held < CALLS_AT_ONCE[Lane.EAGER]:  # noqa: ASYNC110 - the server counts
+            await asyncio.sleep(0.01)
+        async with in_lane(Lane.CONTROL):
+            await client.get(LEASES, "muster-system", "muster")
+        async with in_lane(Lane.ADMISSION):
+            await asyncio.gather(*(client.list(PODS) for _ in range(100)))
+        assert held == CALLS_AT_ONCE[Lane.EAGER], "the rest waits for its turn, and not for the API server"
+        let_go.set()
+        await asyncio.gather(*flood)
