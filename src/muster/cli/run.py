@@ -125,20 +125,9 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
         recorder = Recorder(client, identity(), metrics)
         lead = _lead(role, client, settings, metrics)
         asyncio.get_running_loop().set_exception_handler(partial(_on_loop_error, recorder.errors))
-        supervisor = Supervisor(health, recorder.errors)
-        cluster = Cluster(
-            client=client,
-            credentials=credentials,
-            settings=settings,
-            health=health,
-            server=server,
-            registration=role.registration,
-            recorder=recorder,
-            errands=errands,
-            supervisor=supervisor,
-            lead=lead,
-            agreement=_agreement(lead, client, settings),
-        )
+        supervisor, agreement = Supervisor(health, recorder.errors), _agreement(lead, client, settings)
+        work = recorder, errands, supervisor, lead, agreement
+        cluster = Cluster(client, credentials, settings, health, server, role.registration, *work)
         works: dict[Task, Work] = {
             Task.GENERATION: partial(live, cluster),
             Task.EVENTS: recorder.run,
