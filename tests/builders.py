@@ -20,6 +20,7 @@ from muster.api.pod import (
 )
 from muster.api.podgroup import PROTECTION, PodGroup
 from muster.api.workload import Workload
+from muster.kube.errors import Forbidden
 
 Object = dict[str, Any]
 
@@ -290,3 +291,11 @@ def a_review(
 
 def copied(raw: Object) -> Object:
     return orjson.loads(orjson.dumps(raw))  # type: ignore[no-any-return]
+
+
+def missing_right(verb: str, plural: str) -> Forbidden:
+    """As the API server answers an account that lacks the right."""
+    return Forbidden(
+        f'{plural}.scheduling.k8s.io is forbidden: User "system:serviceaccount:muster-system:muster" cannot {verb} '
+        f'resource "{plural}" in API group "scheduling.k8s.io" in the namespace "default"'
+    )

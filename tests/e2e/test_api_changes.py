@@ -148,20 +148,33 @@ def test_one_of_the_two_crds_is_not_enough(extended: Cluster, place: str, tmp_pa
 def test_a_server_that_gets_the_built_in_api_and_loses_it_is_noticed(
     extended: Cluster, place: str, tmp_path: Path
 ) -> None:
+    """Muster changes with it, but not while gangs of the API that it would leave live."""
     with begun(extended, tmp_path) as scene:
         scene.muster.wait_until_ready()
         assert_annotated_gang(scene.ours, place, "before")
-        switched(scene, "native", f"using {BUILT_IN}/v1alpha2\n")
+        heard = len(scene.muster.log())
+        extended.restart("--profile", "native")
+        goes_on = f"Muster goes on with {OWN}/v1alpha2 (CRDs), because gangs of it live"
+        eventually(lambda: goes_on in scene.muster.log()[heard:], "Muster notices the native server", 60)
+        assert_annotated_gang(scene.ours, place, "beside")
+        assert readyz(scene.muster) == (200, "ready"), "what it uses is still served"
+        changed_without(scene, place, ("before", "beside"), f"using {BUILT_IN}/v1alpha2\n")
         assert_native_gang(extended.api, place, "built-in")
-        switched(scene, "stock", f"using {OWN}/v1alpha2 (Muster's own CRDs)\n")
+
+        heard = len(scene.muster.log())
+        extended.restart("--profile", "stock")
+        told(scene.muster, f"use {BUILT_IN}/v1alpha2 (built in)", "does not serve", "apiGroup", since=heard)
+        always(lambda: not_ready(scene.muster), "Muster does not leave the gang that lives", 3)
+        changed_without(scene, place, ("built-in",), f"using {OWN}/v1alpha2 (Muster's own CRDs)\n")
         assert_annotated_gang(scene.ours, place, "after")
 
 
-def switched(scene: Scene, profile: str, says: str) -> None:
-    """The API server is another one now; Muster tells so, and is ready."""
+def changed_without(scene: Scene, place: str, gangs: tuple[str, ...], says: str) -> None:
+    """Once these are gone Muster uses the other API, and is ready."""
     heard = len(scene.muster.log())
-    scene.cluster.restart("--profile", profile)
-    eventually(lambda: says in scene.muster.log()[heard:], f"Muster notices the {profile} server", 60)
+    for name in gangs:
+        scene.cluster.api.delete("jobs", name, place)
+    eventually(lambda: says in scene.muster.log()[heard:], "Muster changes once the gangs are gone", 120)
     eventually(lambda: readyz(scene.muster) == (200, "ready"), "Muster is ready again", 60)
 
 

@@ -13,7 +13,7 @@ from muster.kube.errors import (
     Throttled,
     Unreachable,
 )
-from tests.builders import a_workload
+from tests.builders import a_workload, missing_right
 from tests.fake_cluster import USER
 from tests.faults.scenarios import SECOND, gang
 from tests.faults.world import Call, Crash, Disturbance, Process, World
@@ -44,7 +44,7 @@ async def _crash_after(world: World, process: Process, call: Call[object]) -> ob
 
 REJECTED = "422"
 FAULTS: dict[str, Disturbance] = {
-    "403 no right": _answers(lambda: Forbidden('User "muster" cannot create resource "workloads"')),
+    "403 no right": _answers(lambda: missing_right("create", "workloads")),
     "403 quota": _answers(lambda: Forbidden("exceeded quota")),
     "404": _answers(lambda: NotFound("not found")),
     "409 Conflict": _answers(lambda: Conflict("the object has been modified")),

@@ -18,6 +18,7 @@ from muster.api.dialect import Dialect
 from muster.config.types import Settings
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import Forbidden, KubeError, NotFound, plain_text
+from muster.kube.lanes import Lane, in_lane
 from muster.kube.resources import MUTATING_WEBHOOKS, NAMESPACES, VALIDATING_WEBHOOKS, Resource
 from muster.runtime.health import ADMISSION, API, CERTIFICATE, SERVING, WATCHING, Health
 
@@ -64,6 +65,7 @@ class Registrar:
     def announce(self, health: Health) -> None:
         """Nothing: a replica is sent requests when it is ready, so it has to be ready before there are any."""
 
+    @in_lane(Lane.CONTROL)
     async def keep(self, dialect: Dialect, health: Health) -> None:
         """Once Muster can do its work, and not before. Then for ever: somebody may change or delete them."""
         while True:

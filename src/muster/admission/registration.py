@@ -9,6 +9,7 @@ from muster.api.dialect import Dialect
 from muster.config.types import Settings
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from muster.kube.lanes import Lane, in_lane
 from muster.kube.resources import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
 from muster.runtime.health import ADMISSION, API, WATCHING, Health
 
@@ -31,6 +32,7 @@ class Registration:
     def announce(self, health: Health) -> None:
         health.announce(ADMISSION, "the webhooks are not registered yet")
 
+    @in_lane(Lane.CONTROL)
     async def keep(self, dialect: Dialect, health: Health) -> None:
         """Once Muster can do its work, and not before: until then pods pass as if it were not there."""
         await health.wait_until_well(API, WATCHING)
@@ -52,6 +54,7 @@ class Registration:
         for resource, body in ((VALIDATING_WEBHOOKS, guard), (MUTATING_WEBHOOKS, gate)):
             self._registered[resource] = await self._put(resource, body)
 
+    @in_lane(Lane.CONTROL)
     async def remove(self) -> None:
         """Take away what is still ours; a successor that took it over keeps it."""
         for resource, made in reversed(self._registered.items()):

@@ -15,6 +15,7 @@ from muster.admission.certificates import ServingCertificate
 from muster.admission.door import Door
 from muster.admission.sources import Source
 from muster.kube.errors import KubeError
+from muster.kube.lanes import Lane, in_lane
 from muster.runtime.health import CERTIFICATE, SERVING, TRUST, Health
 from muster.runtime.metrics import Metrics
 
@@ -50,6 +51,7 @@ class Renewal:
     """The one that was found trusted when it was last looked for."""
     _told: str = ""
 
+    @in_lane(Lane.CONTROL)
     async def run(self) -> None:
         while not self.left():
             settled = await self.once()

@@ -19,6 +19,7 @@ from muster.admission.review import REFUSED, REFUSED_FOR_NOW, Review, answer, fa
 from muster.api.dialect import Dialect
 from muster.api.wire import Unreadable
 from muster.core.admit import ALLOWED, Verdict
+from muster.kube.lanes import Lane, in_lane
 from muster.runtime.health import STAYING, Health
 from muster.runtime.internal_errors import InternalErrors, name_of
 from muster.runtime.metrics import Metrics
@@ -126,6 +127,7 @@ class AdmissionServer:
     async def _ready(self, _: web.Request) -> web.Response:
         return web.Response(text=f"{self.health.sentence}\n", status=200 if self.health.ready else 503)
 
+    @in_lane(Lane.ADMISSION)
     async def _respond(
         self,
         request: web.Request,

@@ -31,6 +31,15 @@ class Dialect:
     def api_version(self) -> str:
         return f"{self.group}/{self.version}"
 
+    @property
+    def profile(self) -> str:
+        """Its name, for other replicas."""
+        return "native" if self.native else f"crd.{self.group}"
+
+    @property
+    def described(self) -> str:
+        return f"{self.api_version} ({'built in' if self.native else 'CRDs'})"
+
     def read_workload(self, raw: object) -> Workload:
         try:
             return Workload.model_validate(_slim(raw, "Workload"))
@@ -78,6 +87,11 @@ class Dialect:
 NATIVE = Dialect(group="scheduling.k8s.io", version="v1alpha2")
 CRD_IN_KUBERNETES_GROUP = Dialect(group="scheduling.k8s.io", version="v1alpha2", native=False)
 CRD_IN_OWN_GROUP = Dialect(group="scheduling.muster.dev", version="v1alpha2", native=False)
+
+
+def dialect_named(profile: str) -> Dialect | None:
+    known = (NATIVE, CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP)
+    return next((each for each in known if each.profile == profile), None)
 
 
 def _add(metadata: Raw, field: str, key: str, value: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The lives of Muster on one cluster: one per scheduling API, since an API can come, go or change while it runs."""
 
+import asyncio
 import logging
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +24,7 @@ from muster.kube.credentials import Credentials
 from muster.kube.http import HttpClient
 from muster.kube.reflector import Reflector
 from muster.kube.resources import PODS
+from muster.runtime.agreement import Agreement, OwnAgreement
 from muster.runtime.cache import Cache, Place
 from muster.runtime.checking import ProfileChanged, Resync, keep_probing, wait_for_dialect
 from muster.runtime.completion import Completion
@@ -35,6 +37,7 @@ from muster.runtime.keeper import Keeper
 from muster.runtime.leadership import Alone, Lead
 from muster.runtime.metrics import Metrics
 from muster.runtime.observer import Observer
+from muster.runtime.profile import ProfileChooser
 from muster.runtime.queue import WorkQueue
 from muster.runtime.reconciler import Reconciler
 from muster.runtime.split import SplitCheck
@@ -62,12 +65,14 @@ class Cluster:
     errands: Errands
     supervisor: Supervisor
     lead: Lead = field(default_factory=Alone)
+    agreement: Agreement = field(default_factory=OwnAgreement)
 
 
 async def live(cluster: Cluster) -> None:
     """One life per API: when the server gets another one, everything that was known about the old one is forgotten."""
+    profile = ProfileChooser(cluster.client, cluster.settings.api_group, cluster.agreement, cluster.lead.leads)
     while True:
-        dialect = await wait_for_dialect(cluster.client, cluster.settings.api_group, cluster.health)
+        dialect = await wait_for_dialect(profile, cluster.health)
         logger.info("using %s%s", dialect.api_version, "" if dialect.native else " (Muster's own CRDs)")
         if not dialect.native:
             logger.warning("gangs are formed and not held: with Muster's own CRDs no scheduler waits for a whole gang")
@@ -77,9 +82,11 @@ async def live(cluster: Cluster) -> None:
         parts = build(cluster, dialect)
         cluster.server.desk = parts.desk
         try:
-            await _work(cluster, parts)
+            await _work(cluster, parts, profile)
         except* ProfileChanged:
-            cluster.health.problem(API, "the API server serves another scheduling API now; starting anew")
+            cluster.health.problem(API, "Muster changes to another scheduling API; pods of gangs wait for some seconds")
+            cluster.server.desk = None  # no two replicas use different profiles at once
+            await asyncio.sleep(cluster.agreement.settle_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +172,7 @@ def _measure(metrics: Metrics, cache: Cache, queues: dict[str, WorkQueue[JobKey]
     metrics.measure(metrics.queue_depth.labels("podgroups"), lambda: len(keeper.queue) if keeper else 0)
 
 
-async def _work(cluster: Cluster, parts: Parts) -> None:
+async def _work(cluster: Cluster, parts: Parts, profile: ProfileChooser) -> None:
     """Two kinds of work: every replica watches, and answers admission from what it sees; only the leader is eager."""
     from muster.watching.handlers import Inbox
     from muster.watching.thread import WatchThread
@@ -176,7 +183,7 @@ async def _work(cluster: Cluster, parts: Parts) -> None:
     watching = WatchThread(inbox, observer.dialect, cluster.credentials, parts.resync, health)
     _rest(parts)
     works: dict[Task, Work] = {
-        Task.API_PROBE: partial(keep_probing, observer, settings.api_group, health, settings.probe_seconds),
+        Task.API_PROBE: partial(keep_probing, profile, observer, health, settings.probe_seconds),
         Task.RESYNC: partial(parts.resync.run, health),
         Task.WATCH: watching.run,
         Task.LEADER_WORK: partial(cluster.lead.while_leading, partial(_be_eager, cluster, parts)),

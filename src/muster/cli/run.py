@@ -27,6 +27,7 @@ from muster.kube.client import KubeClient
 from muster.kube.credentials import Credentials, NoCredentials, load_credentials
 from muster.kube.errors import plain_text
 from muster.kube.http import HttpClient
+from muster.runtime.agreement import Agreement, LeaseAgreement, OwnAgreement
 from muster.runtime.errands import Errands
 from muster.runtime.events import Recorder
 from muster.runtime.health import API, STAYING, Health
@@ -125,10 +126,9 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
         recorder = Recorder(client, identity(), metrics)
         lead = _lead(role, client, settings, metrics)
         asyncio.get_running_loop().set_exception_handler(partial(_on_loop_error, recorder.errors))
-        supervisor = Supervisor(health, recorder.errors)
-        cluster = Cluster(
-            client, credentials, settings, health, server, role.registration, recorder, errands, supervisor, lead
-        )
+        supervisor, agreement = Supervisor(health, recorder.errors), _agreement(lead, client, settings)
+        work = recorder, errands, supervisor, lead, agreement
+        cluster = Cluster(client, credentials, settings, health, server, role.registration, *work)
         works: dict[Task, Work] = {
             Task.GENERATION: partial(live, cluster),
             Task.EVENTS: recorder.run,
@@ -175,6 +175,12 @@ def _lead(role: Role, client: KubeClient, settings: Settings, metrics: Metrics) 
     lead = Leadership(client, settings.service.namespace, chosen.lease_name, terms, metrics)
     role.heed(lead)
     return lead
+
+
+def _agreement(lead: Lead, client: KubeClient, settings: Settings) -> Agreement:
+    if isinstance(lead, Alone):
+        return OwnAgreement()
+    return LeaseAgreement(client, settings.service.namespace, settings.leadership.lease_name)
 
 
 def identity() -> str:

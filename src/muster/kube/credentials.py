@@ -13,7 +13,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from muster.kube.errors import Unreachable
+
 TOKEN_AGE_SECONDS = 60.0
+FAILED_AGE_SECONDS = 1.0
+"""A login that failed is not tried again by every call at once: it may be a program that has to be run."""
 
 
 class NoCredentials(Exception):
@@ -26,6 +30,8 @@ class Credentials:
     """A `kubernetes.client.Configuration`: the library has no types."""
     _authorization: str = ""
     _fetched_at: float = field(default=-TOKEN_AGE_SECONDS)
+    _failed: str = ""
+    _failed_at: float = 0.0
 
     @property
     def server(self) -> str:
@@ -68,11 +74,23 @@ class Credentials:
             raise ValueError(f"the certificate authority or the client certificate cannot be read ({why})") from error
 
     async def authorization(self) -> str:
-        """The Authorization header; empty when a client certificate says it all."""
-        if time.monotonic() - self._fetched_at >= TOKEN_AGE_SECONDS:
-            self._authorization = await asyncio.to_thread(self.read_authorization)
-            self._fetched_at = time.monotonic()
+        """The Authorization header; empty when a client certificate says it all. Raises `Unreachable`."""
+        if time.monotonic() - self._fetched_at < TOKEN_AGE_SECONDS:
+            return self._authorization
+        if not self._failed or time.monotonic() - self._failed_at >= FAILED_AGE_SECONDS:
+            await self._log_in()
+        if self._failed:
+            raise Unreachable(self._failed)
         return self._authorization
+
+    async def _log_in(self) -> None:
+        try:
+            self._authorization = await asyncio.to_thread(self.read_authorization)
+        except Exception as error:  # noqa: BLE001 - the library raises what its plugins raise
+            self._failed = f"Muster cannot log in to the API server: {_explain(error)}; check the token or kubeconfig"
+            self._failed_at = time.monotonic()
+        else:
+            self._failed, self._fetched_at = "", time.monotonic()
 
     def read_authorization(self) -> str:
         settings = self.configuration.auth_settings()

@@ -4,7 +4,8 @@ KubeError
 ├── RetryLater          the same call may succeed later
 │   ├── Unreachable     no answer; a write may or may not have happened: look again
 │   ├── Throttled       429, with the server's own waiting time
-│   └── ServerFault     5xx
+│   ├── ServerFault     5xx, a redirect, or no JSON
+│   └── TooLarge        the answer is larger than Muster reads
 ├── NotFound            404: it is gone, or the API is not served
 ├── AlreadyExists       409: somebody made it: look again
 ├── Conflict            409: it changed meanwhile: look again
@@ -13,6 +14,7 @@ KubeError
 └── Rejected            400, 422: will never be accepted as it is
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,8 +22,15 @@ from muster.api.wire import Unreadable, mapping, mappings
 
 MAX_MESSAGE = 400
 """Characters of a server's text that are kept: it may quote what a user wrote."""
-LONGEST_RETRY_AFTER_SECONDS = 60.0
-"""Whatever a server asks for: a proxy's typing error must not stop Muster for a day."""
+LONGEST_WAIT_SECONDS = 60.0
+"""What a server may ask for with Retry-After, or a proxy before it: who waits longer looks dead."""
+
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_LACKS_RIGHT = re.compile(
+    rf"\S+(?: {_QUOTED})? is forbidden: User {_QUOTED} cannot [a-z]+ resource {_QUOTED} in API group {_QUOTED} "
+    rf"(?:in the namespace {_QUOTED}|at the cluster scope)"
+)
+"""How the API server says that the account lacks a right: at the start of the message, in these words, always."""
 
 
 class KubeError(Exception):
@@ -47,6 +56,10 @@ class ServerFault(RetryLater):
     pass
 
 
+class TooLarge(RetryLater):
+    pass
+
+
 class NotFound(KubeError):
     pass
 
@@ -64,10 +77,10 @@ class Terminating(KubeError):
 
 
 class Forbidden(KubeError):
-    @property
-    def lacks_right(self) -> bool:
+    def __init__(self, message: str, reason: str = "Forbidden") -> None:
+        super().__init__(message)
+        self.lacks_right = reason == "Forbidden" and _LACKS_RIGHT.match(message) is not None
         """The account may not do this at all. Otherwise an admission plugin refused this one object (quota, say)."""
-        return "cannot" in str(self) and "resource" in str(self)
 
 
 class Rejected(KubeError):
@@ -78,17 +91,27 @@ def classify(status: int, body: Mapping[str, Any], retry_after_seconds: float = 
     """The error that an answer of the API server stands for."""
     said = body.get("message")
     message = said if said and isinstance(said, str) else f"HTTP {status}"
-    retry_after_seconds = min(retry_after_seconds, LONGEST_RETRY_AFTER_SECONDS)
     if status == 429:
         return Throttled(message, retry_after_seconds or 1.0)
     if status >= 500:
         return ServerFault(message, retry_after_seconds)
+    if status < 400:
+        return ServerFault(f"the API server answers with a redirect (HTTP {status}), which Muster does not follow")
     if status == 409:
         return AlreadyExists(message) if body.get("reason") == "AlreadyExists" else Conflict(message)
     if status == 403 and _namespace_terminates(body):
         return Terminating(message)
-    known: dict[int, type[KubeError]] = {401: Forbidden, 403: Forbidden, 404: NotFound, 410: Conflict}
+    if status in {401, 403}:
+        return Forbidden(message, str(body.get("reason") or ""))
+    known: dict[int, type[KubeError]] = {404: NotFound, 410: Conflict}
     return known.get(status, Rejected)(message)
+
+
+def waiting_time(retry_after: str) -> float:
+    """Seconds, of a Retry-After header; 0 for none and for whatever is not a number (the API server sends no dates)."""
+    if not (retry_after.isascii() and retry_after.isdecimal()):
+        return 0.0
+    return min(float(retry_after[:6]), LONGEST_WAIT_SECONDS)
 
 
 def _namespace_terminates(body: Mapping[str, Any]) -> bool:

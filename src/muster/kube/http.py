@@ -1,4 +1,4 @@
-"""The real client: aiohttp, one connection pool, no blind retry of writes."""
+"""The real client: aiohttp, connections per lane, no blind retry of writes."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -13,15 +13,20 @@ from aiohttp.http import HttpProcessingError
 from muster import __version__
 from muster.kube.client import Object
 from muster.kube.credentials import Credentials
-from muster.kube.errors import KubeError, NotFound, ServerFault, Unreachable, classify
+from muster.kube.errors import NotFound, Rejected, ServerFault, TooLarge, Unreachable, classify, waiting_time
+from muster.kube.lanes import Lane, Places, current_work
 from muster.kube.resources import Resource, can_be_a_name
 
 REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=10, connect=5)
 WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=5, sock_read=330)
 """A quiet stream still brings a bookmark every minute, and ends by itself after five."""
-CONNECTIONS = 64
 KEEPALIVE_SECONDS = 30
 LONGEST_LINE_BYTES = 8 * 1024 * 1024
+MAX_PAGE_BYTES = 16 * 1024 * 1024
+"""Of a list with a limit. A page that is larger is asked for again, with fewer items: anybody can make large ones."""
+MAX_ANSWER_BYTES = 128 * 1024 * 1024
+BROKEN = (aiohttp.ClientError, HttpProcessingError, TimeoutError, OSError, ValueError)
+"""What aiohttp raises when there is no proper answer."""
 FIELD_MANAGER = "muster"
 READS = {"get": "GET", "list": "GET", "watch": "GET"}
 METHODS = READS | {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE"}
@@ -44,28 +49,29 @@ class HttpClient:
         self._count = count
         self._dry_run = dry_run
         """The API server checks every write, and stores none."""
-        self._session: aiohttp.ClientSession | None = None
+        self._sessions: dict[Lane, aiohttp.ClientSession] = {}
+        self._places = Places()
 
     async def __aenter__(self) -> Self:
         secure = self._credentials.server.startswith("https")
-        connector = aiohttp.TCPConnector(
-            limit=CONNECTIONS,
-            keepalive_timeout=KEEPALIVE_SECONDS,
-            ssl=self._credentials.ssl_context() if secure else False,
-        )
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            timeout=REQUEST_TIMEOUT,
-            read_bufsize=LONGEST_LINE_BYTES,
-            headers={"User-Agent": f"muster/{__version__}", "Accept": "application/json"},
-        )
+        context = self._credentials.ssl_context() if secure else False
+        for lane in Lane:
+            # No limit of the connector's own: time that a call waits there would count as the API server's.
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_SECONDS, ssl=context)
+            self._sessions[lane] = aiohttp.ClientSession(
+                connector=connector,
+                timeout=REQUEST_TIMEOUT,
+                read_bufsize=LONGEST_LINE_BYTES,
+                headers={"User-Agent": f"muster/{__version__}", "Accept": "application/json"},
+            )
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._session is not None:
-            await self._session.close()
+        for session in self._sessions.values():
+            await session.close()
+        self._sessions.clear()
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Object:
         if not can_be_a_name(name):
@@ -73,7 +79,15 @@ class HttpClient:
         return await self._call("get", resource, resource.path(namespace, name))
 
     async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
-        return await self._call("list", resource, resource.path(namespace), params=params)
+        query = dict(params or {})
+        while True:
+            try:
+                return await self._call("list", resource, resource.path(namespace), params=query)
+            except TooLarge:
+                items = int(query.get("limit", "1"))
+                if items <= 1:
+                    raise
+                query["limit"] = str(items // 2)
 
     async def try_watch(self, resource: Resource) -> None:
         await self._call("watch", resource, resource.path(), params=BRIEF_WATCH)
@@ -91,13 +105,14 @@ class HttpClient:
     async def watch(self, resource: Resource, params: Mapping[str, str]) -> AsyncIterator[bytes]:
         """The lines of a watch stream, until the server ends it."""
         try:
-            async with self._request("GET", resource.path(), params=params, timeout=WATCH_TIMEOUT) as answer:
+            lane = current_work().lane  # a stream lasts for minutes: it takes no place from others
+            async with self._request(lane, "GET", resource.path(), params=params, timeout=WATCH_TIMEOUT) as answer:
                 self._count("watch", resource.plural, f"{answer.status // 100}xx")
-                if answer.status >= 400:
-                    _read(answer, await answer.read())
+                if answer.status >= 300:
+                    _read(answer, await _content(answer, MAX_PAGE_BYTES))
                 async for line in answer.content:
                     yield line
-        except (aiohttp.ClientError, HttpProcessingError, TimeoutError, OSError, ValueError) as error:
+        except BROKEN as error:
             raise self._unreachable(error) from error
 
     async def apply(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
@@ -141,29 +156,36 @@ class HttpClient:
         body: Object | None,
         content_type: str,
     ) -> Object:
-        data = orjson.dumps(body) if body is not None else None
+        data = _written(body) if body is not None else None
         headers = {"Content-Type": content_type} if body is not None else {}
+        most = MAX_PAGE_BYTES if "limit" in (params or {}) else MAX_ANSWER_BYTES
         code = "none"
         try:
-            async with self._request(METHODS[verb], path, params=params, data=data, headers=headers) as answer:
-                begun = verb == "watch" and answer.ok
-                content = b"" if begun else await answer.read()
+            async with (
+                self._places.take(current_work()) as lane,
+                self._request(lane, METHODS[verb], path, params=params, data=data, headers=headers) as answer,
+            ):
+                begun = verb == "watch" and answer.status < 300
+                content = b"" if begun else await _content(answer, most)
                 code = f"{answer.status // 100}xx"
                 return _read(answer, content)
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        except BROKEN as error:
             raise self._unreachable(error) from error
         finally:
             self._count(verb, resource.plural, code)
 
     @asynccontextmanager
-    async def _request(self, method: str, path: str, **options: Any) -> AsyncIterator[aiohttp.ClientResponse]:
-        if self._session is None:
+    async def _request(
+        self, lane: Lane, method: str, path: str, **options: Any
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        session = self._sessions.get(lane)
+        if session is None:
             raise RuntimeError("the client is not open")
         headers: dict[str, str] = options.pop("headers", {})
         if authorization := await self._credentials.authorization():
             headers = {**headers, "Authorization": authorization}
         url = f"{self._credentials.server}{path}"
-        async with self._session.request(method, url, headers=headers, **options) as answer:
+        async with session.request(method, url, headers=headers, allow_redirects=False, **options) as answer:
             yield answer
 
     def _unreachable(self, error: Exception) -> Unreachable:
@@ -171,8 +193,25 @@ class HttpClient:
         return Unreachable(f"the API server at {self._credentials.server} does not answer: {why}")
 
 
+def _written(body: Object) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except orjson.JSONEncodeError as error:
+        raise Rejected(f"this object cannot be written as JSON: {error}") from error
+
+
+async def _content(answer: aiohttp.ClientResponse, most: int) -> bytes:
+    chunks, size = [], 0
+    async for chunk in answer.content.iter_any():
+        size += len(chunk)
+        if size > most:
+            raise TooLarge(f"the API server's answer has more than {most // 1024 // 1024} MiB")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
 def _read(answer: aiohttp.ClientResponse, content: bytes) -> Object:
-    failed = answer.status >= 400
+    failed = answer.status >= 300
     try:
         parsed: Any = orjson.loads(content) if content else {}
     except orjson.JSONDecodeError as error:
@@ -180,12 +219,8 @@ def _read(answer: aiohttp.ClientResponse, content: bytes) -> Object:
         if not failed:
             raise ServerFault("the API server's answer is not JSON") from error
     if failed:
-        raise _error(answer, parsed if isinstance(parsed, dict) else {})
+        waiting = waiting_time(answer.headers.get("Retry-After", ""))
+        raise classify(answer.status, parsed if isinstance(parsed, dict) else {}, waiting)
     if not isinstance(parsed, dict):
         raise ServerFault("the API server's answer is not an object")
     return parsed
-
-
-def _error(answer: aiohttp.ClientResponse, body: Object) -> KubeError:
-    waiting = answer.headers.get("Retry-After", "")
-    return classify(answer.status, body, float(waiting[:9]) if waiting.isdecimal() else 0.0)

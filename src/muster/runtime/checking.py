@@ -14,11 +14,12 @@ from muster.api.podgroup import PodGroup
 from muster.api.wire import Unreadable
 from muster.api.workload import Workload
 from muster.core.decide import Rules, decide
+from muster.core.profile import Agree, Change, Keep, ProbeAgain
 from muster.core.resizing import misfit
 from muster.kube.client import KubeClient, Object, pages
 from muster.kube.errors import KubeError
+from muster.kube.lanes import Lane, in_lane
 from muster.kube.probing import find_missing_right, find_problem
-from muster.kube.profiles import Missing, find_dialect
 from muster.kube.resources import JOBS, Resource, pod_groups, workloads
 from muster.runtime.cache import Kind
 from muster.runtime.events import Recorder
@@ -26,6 +27,7 @@ from muster.runtime.health import API, WATCHING, Health
 from muster.runtime.internal_errors import InternalErrors, name_of, uid_of
 from muster.runtime.metrics import Metrics
 from muster.runtime.observer import Observer
+from muster.runtime.profile import ProfileChooser
 from muster.runtime.queue import WorkQueue
 from muster.runtime.supervisor import EndOfGeneration
 from muster.runtime.tasks import Task
@@ -36,44 +38,59 @@ SLICE = 20
 """Jobs that are decided on in one go. One that asks for something new takes up to a millisecond."""
 SOON_SECONDS = 1.0
 """How soon to look again while something is wrong."""
+BRIEF_SECONDS = 0.2
+"""How soon to look for the Lease that is about to be made."""
+AGREEMENT_SECONDS = 1.0
+"""How often to look whether the replicas have agreed on another API."""
 
 
 class ProfileChanged(EndOfGeneration):
     """The API server has another scheduling API than a moment ago, or none."""
 
 
-async def wait_for_dialect(client: KubeClient, choice: str, health: Health) -> Dialect:
-    """The scheduling API of this server, as soon as it has one."""
+@in_lane(Lane.CONTROL)
+async def wait_for_dialect(profile: ProfileChooser, health: Health) -> Dialect:
+    """The scheduling API that all replicas use, as soon as this server has one."""
+    profile.using = None
     while True:
-        found = await _look(client, choice)
-        if isinstance(found, Dialect):
-            return found
-        health.problem(API, found.sentence)
-        await asyncio.sleep(SOON_SECONDS)
+        choice = await profile.look()
+        if isinstance(choice, Change):
+            profile.using = choice.to
+            return choice.to
+        if isinstance(choice, Keep):
+            health.problem(API, choice.problem)
+        await asyncio.sleep(BRIEF_SECONDS if isinstance(choice, Agree) else SOON_SECONDS)
 
 
-async def keep_probing(observer: Observer, choice: str, health: Health, every_seconds: float) -> None:
+@in_lane(Lane.CONTROL)
+async def keep_probing(profile: ProfileChooser, observer: Observer, health: Health, every_seconds: float) -> None:
     """Notice an API that changes or a right that is taken away, and that either is back."""
+    noted = ""
     while True:
-        found = await _look(observer.client, choice)
-        if isinstance(found, Dialect) and found != observer.dialect:
+        choice = await profile.look()
+        if isinstance(choice, Change):
             raise ProfileChanged
-        problem = found.sentence if isinstance(found, Missing) else await _problem(observer, health)
-        if problem:
+        if isinstance(choice, ProbeAgain):
+            await asyncio.sleep(SOON_SECONDS)
+            continue
+        kept = choice if isinstance(choice, Keep) else Keep()
+        if kept.note and kept.note != noted:
+            logger.warning("%s", kept.note)
+        noted = kept.note
+        if problem := kept.problem or await _problem(observer, health):
             health.problem(API, problem)
-        else:
-            health.well(API)
-        if problem:
             await asyncio.sleep(SOON_SECONDS)
         else:
-            await health.pause(API, every_seconds)
+            health.well(API)
+            await _pause(profile, health, every_seconds)
 
 
-async def _look(client: KubeClient, choice: str) -> Dialect | Missing:
-    try:
-        return await find_dialect(client, choice)
-    except KubeError as error:
-        return Missing(str(error))
+async def _pause(profile: ProfileChooser, health: Health, seconds: float) -> None:
+    """Sleep, but not through trouble with the API nor through a new agreement of the replicas."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while health.is_well(API) and not await profile.is_outdated():
+                await health.pause(API, AGREEMENT_SECONDS)
 
 
 async def _problem(observer: Observer, health: Health) -> str:

@@ -13,6 +13,7 @@ from muster.core.decide import Action, CreateWorkload, Decision, Membership, Rul
 from muster.core.observed import Observed
 from muster.core.reasons import EventReason
 from muster.kube.errors import Forbidden
+from muster.kube.lanes import Work, current_work, within
 from muster.runtime.errands import Errands
 from muster.runtime.events import Recorder
 from muster.runtime.executor import Executor, Written
@@ -87,8 +88,9 @@ class _Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _Flight:
     task: asyncio.Task[Decision]
+    work: Work
     began: int
 
 
@@ -102,7 +104,7 @@ class Formation:
     being_left: Callable[[], bool] = never
     """Asked at each decision: a replica learns of it in the middle of its work."""
     errands: Errands = field(default_factory=Errands)
-    _under_way: dict[Uid, _Work] = field(default_factory=dict)
+    _under_way: dict[Uid, _Flight] = field(default_factory=dict)
     _verdicts: Memory[Uid, Verdict] = field(default_factory=lambda: Memory(VERDICT_SECONDS))
     _lessons: Memory[Uid, Lesson] = field(default_factory=lambda: Memory(LESSON_SECONDS, LESSONS))
     stopwatch: Stopwatch = field(init=False)
@@ -117,21 +119,23 @@ class Formation:
         while True:
             if (decision := await self._recent_verdict(ref)) is not None:
                 return decision
-            work = self._under_way.get(ref.uid)
-            if work is None or work.task.done():  # its callbacks may still be on their way
-                work = self._start(ref)
+            flight = self._under_way.get(ref.uid)
+            if flight is None or flight.task.done():  # its callbacks may still be on their way
+                flight = self._start(ref)
+            flight.work.hurry(current_work().lane)
             # Shielded: one caller's deadline must not cut the work off that others wait for.
-            decision = await asyncio.shield(work.task)
-            if work.began > came or decision.membership is Membership.HOLD:
+            decision = await asyncio.shield(flight.task)
+            if flight.began > came or decision.membership is Membership.HOLD:
                 return decision
             # Work that began before this caller came may have missed the pod that was made just before it: check.
 
-    def _start(self, ref: JobRef) -> _Work:
+    def _start(self, ref: JobRef) -> _Flight:
         self.stopwatch.start(ref.uid)
-        work = _Work(self.errands.begin(self._form(ref), f"form {ref.key}"), next(self._order))
-        self._under_way[ref.uid] = work
-        work.task.add_done_callback(lambda done: self._finish(ref.uid, done))
-        return work
+        work = Work(current_work().lane)
+        task = self.errands.begin(within(work, self._form(ref)), f"form {ref.key}")
+        self._under_way[ref.uid] = flight = _Flight(task, work, next(self._order))
+        task.add_done_callback(lambda done: self._finish(ref.uid, done))
+        return flight
 
     def forget(self, uid: Uid) -> None:
         """Something about the Job changed: the next pod is looked at afresh."""
@@ -166,7 +170,7 @@ class Formation:
         return Verdict(replace(verdict.decision, sticky=True), PodWitness(pods.name)) if pods.group == group else None
 
     def _finish(self, uid: Uid, task: asyncio.Task[Decision]) -> None:
-        if (work := self._under_way.get(uid)) is not None and work.task is task:
+        if (flight := self._under_way.get(uid)) is not None and flight.task is task:
             del self._under_way[uid]
 
     async def preview(self, ref: JobRef) -> Decision:

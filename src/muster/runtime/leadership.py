@@ -18,6 +18,7 @@ from muster.core.election import (
     Create,
     Lease,
     Move,
+    Renew,
     Standing,
     Take,
     Terms,
@@ -30,6 +31,7 @@ from muster.core.election import (
 )
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from muster.kube.lanes import Lane, in_lane
 from muster.kube.resources import LEASES
 from muster.runtime.metrics import Metrics
 
@@ -112,6 +114,7 @@ class Leadership:
     def being_left(self) -> bool:
         return self._standing.being_left(self.terms, self.clock())
 
+    @in_lane(Lane.CONTROL)
     async def run(self) -> None:
         while not self._leaving and not (self._signed and self.being_left()):
             pause = LOOK_SECONDS
@@ -142,6 +145,7 @@ class Leadership:
                 task.cancel()
                 await asyncio.wait({task})  # not `await task`: that would swallow our own cancellation with the work's
 
+    @in_lane(Lane.CONTROL)
     async def release(self) -> None:
         """The work ends first, then the Lease is given back."""
         led, self._leaving = self.leads(), True
@@ -160,7 +164,13 @@ class Leadership:
             logger.warning("the Lease %s was not released, and runs out by itself: %s", self.name, error or "no answer")
 
     async def _take_part(self) -> float:
-        """One look and at most one write; how long to wait until the next."""
+        """One look and at most one write; how long to wait until the next.
+
+        A leader writes without a look: if another has written the Lease meanwhile, the API server refuses. So a slow
+        API server costs a renewal one call, not two.
+        """
+        if self.leads() and self._raw is not None:
+            return await self._make(Renew())
         found = await self._read()
         if self._left:
             return await self._stand_back(found)
@@ -172,6 +182,9 @@ class Leadership:
             return await self._stand_back(found)
         if isinstance(move, Wait):
             return min(LOOK_SECONDS, max(0.05, move.seconds))
+        return await self._make(move)
+
+    async def _make(self, move: Move) -> float:
         began = self.clock()
         try:
             written = await self._write(move)
@@ -181,7 +194,7 @@ class Leadership:
             return 0.0  # somebody was faster: look again
         if not self._leaving:
             self._standing = won(self._standing, written, began, self.terms)
-        return self.terms.renew_seconds
+        return max(0.0, began + self.terms.renew_seconds - self.clock())
 
     async def _stand_back(self, found: Lease | None) -> float:
         """Sign, and look on until whoever led has signed.
@@ -218,9 +231,14 @@ class Leadership:
     async def _write(self, move: Move | None = None, released: bool = False) -> Lease:
         known = self._raw or {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": self.name}}
         body = {**known, "spec": self._spec(mapping(known, "spec"), move, released)}
+        self._raw = None  # what came of the write is known only if it goes well
         if isinstance(move, Create):
-            return parse_lease(await self.client.create(LEASES, self.namespace, body))
-        return parse_lease(await self.client.replace(LEASES, self.namespace, self.name, body))
+            written = await self.client.create(LEASES, self.namespace, body)
+        else:
+            written = await self.client.replace(LEASES, self.namespace, self.name, body)
+        found = parse_lease(written)
+        self._raw = written
+        return found
 
     def _spec(self, known: Raw, move: Move | None, released: bool) -> Object:
         """The times are for people: nobody here reads them."""

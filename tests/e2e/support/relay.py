@@ -121,6 +121,17 @@ def slow(seconds: float, plural: str) -> Meddle:
     return meddle
 
 
+def far_away(seconds: float) -> Meddle:
+    """Every call takes that much longer; streams that are open go on."""
+
+    def meddle(call: Call) -> Answer | None:
+        if not call.is_watch:
+            time.sleep(seconds)
+        return None
+
+    return meddle
+
+
 @dataclass
 class DeadWatches:
     """Every watch gets this answer and no other; `refused` tells whose streams are known to be dead."""

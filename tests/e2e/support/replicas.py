@@ -122,19 +122,24 @@ class Replicas:
         count: int = 2,
         settings: Object | None = None,
         kubeconfig: Path | None = None,
+        *,
         program: Sequence[str] = (MUSTER,),
+        others: Sequence[Path] = (),
     ) -> None:
+        """Replicas with the same login, and one more for each other login, which the test starts itself."""
         self.api: Api = cluster.api
         self.relay = ServiceRelay()
         self.settings = merged(merged(QUICK, settings or {}), {"service": {"port": self.relay.port}})
         login = kubeconfig or cluster.muster_kubeconfig()
-        self._all = [Replica(f"muster-{n}", login, folder, self.settings, program) for n in range(count)]
+        logins = [*[login] * count, *others]
+        self._all = [Replica(f"muster-{n}", each, folder, self.settings, program) for n, each in enumerate(logins)]
+        self._at_once = count
         self.relay.endpoints = [replica.endpoint for replica in self._all]
 
     def __enter__(self) -> Self:
         put_service(self.api)
         self.relay.__enter__()
-        for replica in self._all:
+        for replica in self._all[: self._at_once]:
             replica.start()
         return self
 

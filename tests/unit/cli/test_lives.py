@@ -80,11 +80,11 @@ class Served:
         monkeypatch.setattr(lives, "wait_for_dialect", self.wait)
         monkeypatch.setattr(lives, "_work", self.work)
 
-    async def wait(self, client: object, choice: str, health: Health) -> Dialect:
+    async def wait(self, profile: object, health: Health) -> Dialect:
         self.sentences.append(health.sentence)
         return self.dialects.pop(0)
 
-    async def work(self, cluster: Cluster, parts: Parts) -> None:
+    async def work(self, cluster: Cluster, parts: Parts, profile: object) -> None:
         assert cluster.server.desk is parts.desk, "admission answers for the API that is there"
         assert not cluster.health.is_well(WATCHING)
         assert not cluster.health.is_well(ADMISSION)
@@ -102,7 +102,7 @@ async def test_another_api_is_another_life_with_nothing_of_the_old_one(monkeypat
     first, second = served.parts
     assert first.cache is not second.cache
     assert first.queue is not second.queue
-    assert "serves another scheduling API now" in served.sentences[1]
+    assert "changes to another scheduling API" in served.sentences[1]
 
 
 async def test_a_change_of_the_api_passes_the_supervisor_and_any_other_death_does_not(

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.kube.errors import (
+    LONGEST_WAIT_SECONDS,
     MAX_MESSAGE,
     AlreadyExists,
     Conflict,
@@ -19,6 +20,7 @@ from muster.kube.errors import (
     Unreachable,
     classify,
     plain_text,
+    waiting_time,
 )
 
 TERMINATING = {"details": {"causes": [{"reason": "NamespaceTerminating"}]}}
@@ -27,6 +29,7 @@ TERMINATING = {"details": {"causes": [{"reason": "NamespaceTerminating"}]}}
 @pytest.mark.parametrize(
     ("status", "body", "error"),
     [
+        (302, {}, ServerFault),
         (400, {}, Rejected),
         (401, {}, Forbidden),
         (403, {}, Forbidden),
@@ -67,16 +70,67 @@ def test_throttling_waits(asked: float, waits: float) -> None:
     assert error.after_seconds == waits
 
 
-@pytest.mark.parametrize(
-    ("message", "lacks"),
-    [
-        ('workloads is forbidden: User "x" cannot create resource "workloads" in API group', True),
-        ("exceeded quota: count/workloads", False),
-        ("HTTP 403", False),
-    ],
+RBAC = 'User "system:serviceaccount:a:b" cannot create resource "workloads" in API group "scheduling.k8s.io"'
+RBAC_SENTENCES = {
+    "in a namespace": f'workloads.scheduling.k8s.io is forbidden: {RBAC} in the namespace "team"',
+    "of one object": f'workloads.scheduling.k8s.io "train-x" is forbidden: {RBAC} in the namespace "team"',
+    "at the cluster scope": f"workloads.scheduling.k8s.io is forbidden: {RBAC} at the cluster scope",
+    "a part of it": 'podgroups.x "g" is forbidden: User "m" cannot patch resource "podgroups/status" in API group "x" '
+    'in the namespace "n"',
+    "the core group": 'pods is forbidden: User "m" cannot list resource "pods" in API group "" at the cluster scope',
+    "with the authorizer's reason": f'workloads is forbidden: {RBAC} in the namespace "n": RBAC: role "x" not found',
+    "a user with a quote": r'pods is forbidden: User "a\"b" cannot list resource "pods" in API group "" '
+    "at the cluster scope",
+    "a user with a very long name": f'pods is forbidden: User "{"x" * 600}" cannot list resource "pods" in API '
+    'group "" at the cluster scope',
+}
+OTHER_REFUSALS = {
+    "a quota": 'workloads.x "a" is forbidden: exceeded quota: count/workloads',
+    "blockOwnerDeletion": 'podgroups.x "a" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to '
+    "a resource you can't set finalizers on: , <nil>",
+    "an owner": "workloads is forbidden: cannot set an ownerRef on a resource you can't delete",
+    "a webhook that quotes RBAC": f'admission webhook "w" denied the request: pods is forbidden: {RBAC} in the '
+    'namespace "n"',
+    "only the beginning of it": 'workloads is forbidden: User "x" cannot create resource "workloads" in API group',
+    "a path": 'forbidden: User "x" cannot get path "/metrics"',
+    "no text": "HTTP 403",
+}
+
+
+@pytest.mark.parametrize("message", RBAC_SENTENCES.values(), ids=RBAC_SENTENCES.keys())
+def test_a_missing_right(message: str) -> None:
+    refusal = classify(403, {"reason": "Forbidden", "message": message})
+    assert isinstance(refusal, Forbidden)
+    assert refusal.lacks_right
+
+
+@pytest.mark.parametrize("message", OTHER_REFUSALS.values(), ids=OTHER_REFUSALS.keys())
+def test_a_refused_object_is_no_missing_right(message: str) -> None:
+    refusal = classify(403, {"reason": "Forbidden", "message": message})
+    assert isinstance(refusal, Forbidden)
+    assert not refusal.lacks_right
+
+
+def test_only_the_reason_forbidden_means_a_missing_right() -> None:
+    refusal = classify(403, {"reason": "Invalid", "message": RBAC_SENTENCES["in a namespace"]})
+    assert isinstance(refusal, Forbidden)
+    assert not refusal.lacks_right
+
+
+@given(st.text(max_size=40))
+def test_any_retry_after_is_a_bounded_time(header: str) -> None:
+    assert 0 <= waiting_time(header) <= LONGEST_WAIT_SECONDS
+
+
+SCALARS = st.none() | st.text() | st.integers()
+ANYTHING = st.recursive(
+    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["causes", "reason"]), inner)
 )
-def test_a_missing_right_is_told_from_a_refused_object(message: str, lacks: bool) -> None:
-    assert Forbidden(message).lacks_right is lacks
+
+
+@given(st.integers(300, 599), st.dictionaries(st.sampled_from(["message", "reason", "details", "code"]), ANYTHING))
+def test_any_status_is_an_error(status: int, body: dict[str, object]) -> None:
+    assert isinstance(classify(status, body), KubeError)
 
 
 def test_an_answer_without_a_message_has_its_number() -> None:

@@ -1,15 +1,12 @@
 """The real client against a real server on loopback that misbehaves."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from types import SimpleNamespace
 
 import orjson
 import pytest
 from aiohttp import web
 
 from muster.kube import http
-from muster.kube.credentials import Credentials
 from muster.kube.errors import (
     AlreadyExists,
     Conflict,
@@ -23,64 +20,7 @@ from muster.kube.errors import (
 )
 from muster.kube.http import HttpClient
 from muster.kube.resources import JOBS, PODS
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-class Server:
-    """Answers with what the test says, and remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.handler: Handler = self.missing
-        self.asked: list[web.Request] = []
-        self.bodies: list[bytes] = []
-        self.port = 0
-
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        self.asked.append(request)
-        self.bodies.append(await request.read())
-        return await self.handler(request)
-
-    async def missing(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response({"kind": "Status", "message": "not here"}, status=404)
-
-    def answers(self, **how: object) -> None:
-        async def handler(request: web.Request) -> web.StreamResponse:
-            return web.Response(**how)  # type: ignore[arg-type]
-
-        self.handler = handler
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[Server]:
-    made = Server()
-    app = web.Application()
-    app.router.add_route("*", "/{tail:.*}", made.handle)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    made.port = runner.addresses[0][1]
-    yield made
-    await runner.cleanup()
-
-
-def credentials(port: int, token: str = "", path: str = "") -> Credentials:
-    configuration = SimpleNamespace(
-        host=f"http://127.0.0.1:{port}{path}",
-        ssl_ca_cert=None,
-        cert_file=None,
-        key_file=None,
-        verify_ssl=True,
-        auth_settings=lambda: {"BearerToken": {"value": f"Bearer {token}"}} if token else {},
-    )
-    return Credentials(configuration)
-
-
-@pytest.fixture
-async def client(server: Server) -> AsyncIterator[HttpClient]:
-    async with HttpClient(credentials(server.port)) as made:
-        yield made
+from tests.unit.kube.misbehaving import Server, credentials
 
 
 def reset(request: web.Request) -> None:
@@ -209,6 +149,9 @@ async def test_a_watch_that_is_refused(
         pytest.param({"body": b"[]"}, ServerFault, "not an object", id="a list with 200"),
         pytest.param({"body": b"\xff\xfe"}, ServerFault, "not JSON", id="not even text"),
         pytest.param({"status": 429, "body": b"{}"}, Throttled, "429", id="429"),
+        pytest.param(
+            {"status": 302, "headers": {"Location": "/elsewhere"}}, ServerFault, "redirect .HTTP 302.", id="a redirect"
+        ),
     ],
 )
 async def test_bad_answers(
@@ -221,7 +164,17 @@ async def test_bad_answers(
 
 
 @pytest.mark.parametrize(
-    ("header", "seconds"), [("7", 7.0), ("0", 1.0), ("soon", 1.0), ("-3", 1.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 1.0)]
+    ("header", "seconds"),
+    [
+        ("7", 7.0),
+        ("0", 1.0),
+        ("soon", 1.0),
+        ("-3", 1.0),
+        ("Wed, 21 Oct 2026 07:28:00 GMT", 1.0),
+        ("1.5", 1.0),
+        ("3600", 60.0),
+        ("9" * 400, 60.0),
+    ],
 )
 async def test_the_server_says_how_long_to_wait(
     server: Server, client: HttpClient, header: str, seconds: float

@@ -15,7 +15,8 @@ from muster.kube.http import HttpClient
 from muster.kube.reflector import Reflector
 from muster.kube.resources import PODS
 from tests.builders import a_pod
-from tests.unit.kube.test_http import credentials, reset
+from tests.unit.kube.misbehaving import credentials
+from tests.unit.kube.test_http import reset
 
 SELECTOR = {"labelSelector": "muster.dev/grouped=true"}
 

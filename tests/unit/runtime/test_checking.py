@@ -14,11 +14,13 @@ from muster.kube.client import Object
 from muster.kube.errors import KubeError, NotFound, ServerFault
 from muster.kube.resources import Resource
 from muster.runtime import checking
+from muster.runtime.agreement import OwnAgreement
 from muster.runtime.checking import ProfileChanged, keep_probing, wait_for_dialect
 from muster.runtime.health import API, WATCHING, Health
+from muster.runtime.profile import ProfileChooser
 from tests.builders import a_gang, a_pod, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
-from tests.unit.runtime.parts import build
+from tests.unit.runtime.parts import Parts, build
 
 JOB = a_gang("train").uid("now")
 
@@ -128,12 +130,18 @@ async def test_a_resync_that_fails_is_made_again_soon(cluster: FakeCluster, monk
     running.cancel()
 
 
+async def probing_of(parts: Parts, setting: str = "auto") -> None:
+    observer = parts.observer
+    profile = ProfileChooser(observer.client, setting, OwnAgreement(), lambda: True, using=observer.dialect)
+    await keep_probing(profile, observer, parts.health, every_seconds=0.01)
+
+
 async def test_probing_tells_a_problem_and_its_end(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "SOON_SECONDS", 0.01)
     client = Moody(cluster)
     parts = build(client)
     client.error = ServerFault("etcd is away")
-    running = asyncio.create_task(keep_probing(parts.observer, "auto", parts.health, every_seconds=0.01))
+    running = asyncio.create_task(probing_of(parts))
     await asyncio.sleep(0.05)
     assert parts.health.sentence == "not ready: etcd is away"
     client.error = None
@@ -161,7 +169,7 @@ async def test_muster_is_not_ready_before_it_can_watch_and_stays_ready_when_it_n
     parts = build(client)
     parts.health.announce(API, "not asked yet")
     parts.health.announce(WATCHING, "watching has not started yet")
-    running = asyncio.create_task(keep_probing(parts.observer, "auto", parts.health, every_seconds=0.01))
+    running = asyncio.create_task(probing_of(parts))
     await asyncio.sleep(0.05)
     assert "no watches today" in parts.health.sentence
     client.deaf = False
@@ -194,7 +202,8 @@ class Choosy(Moody):
 async def test_muster_waits_for_an_api_and_says_for_what(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "SOON_SECONDS", 0.01)
     client, health = Choosy(FakeCluster()), Health()
-    waiting = asyncio.create_task(wait_for_dialect(client, "auto", health))
+    profile = ProfileChooser(client, "auto", OwnAgreement(), lambda: True)
+    waiting = asyncio.create_task(wait_for_dialect(profile, health))
     await asyncio.sleep(0.03)
     assert "run `muster crds install`" in health.sentence
     client.error = ServerFault("etcd is away")
@@ -209,13 +218,13 @@ async def test_another_api_ends_the_life_that_knew_the_old_one(monkeypatch: pyte
     client = Choosy(FakeCluster())
     client.serves = (CRD_IN_OWN_GROUP.api_version,)
     parts = build(client, CRD_IN_OWN_GROUP)
-    probing = asyncio.create_task(keep_probing(parts.observer, "auto", parts.health, every_seconds=0.01))
+    probing = asyncio.create_task(probing_of(parts))
     await asyncio.sleep(0.05)
     assert not probing.done()
     client.serves = ()
-    await asyncio.sleep(0.05)
-    assert "does not serve" in parts.health.sentence, "an API that went may come back"
-    assert not probing.done()
+    await parts.health.pause(API, 5)
+    assert "does not serve" in parts.health.sentence
+    assert not probing.done(), "an API that went may come back"
     client.serves = (NATIVE.api_version,)
     with pytest.raises(ProfileChanged):
         await asyncio.wait_for(probing, 1)
@@ -225,7 +234,7 @@ async def test_what_is_asked_for_is_what_is_probed(monkeypatch: pytest.MonkeyPat
     client = Choosy(FakeCluster())
     client.serves = (CRD_IN_OWN_GROUP.api_version, NATIVE.api_version)
     parts = build(client, CRD_IN_OWN_GROUP)
-    probing = asyncio.create_task(keep_probing(parts.observer, CRD_IN_OWN_GROUP.group, parts.health, 0.01))
+    probing = asyncio.create_task(probing_of(parts, CRD_IN_OWN_GROUP.group))
     await asyncio.sleep(0.05)
     assert not probing.done(), "the better API is not what was asked for"
     probing.cancel()

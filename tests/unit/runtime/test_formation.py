@@ -9,10 +9,11 @@ from muster.core.decide import Membership
 from muster.core.reasons import EventReason, Reason
 from muster.kube.client import Object
 from muster.kube.errors import Forbidden, KubeError, NotFound, Rejected, ServerFault
+from muster.kube.lanes import Lane, current_work, in_lane
 from muster.kube.resources import Resource
 from muster.runtime.formation import Unsettled
 from muster.runtime.health import API
-from tests.builders import a_gang, a_job, a_workload
+from tests.builders import a_gang, a_job, a_workload, missing_right
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.oracles import created_by_us
 from tests.unit.runtime.parts import Parts, build
@@ -46,6 +47,32 @@ def cluster() -> FakeCluster:
 @pytest.fixture
 async def slow(cluster: FakeCluster) -> SlowClient:
     return SlowClient(cluster)
+
+
+async def test_work_of_a_worker_hurries_once_admission_waits_for_it(cluster: FakeCluster) -> None:
+    """Else a webhook would wait behind everything that the workers ask for."""
+    used: list[Lane] = []
+
+    class Noting(SlowClient):
+        async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+            made = await super().create(resource, namespace, body)
+            used.append(current_work().lane)
+            return made
+
+    client = Noting(cluster)
+    formation = build(client).formation
+    others = [asyncio.create_task(formation.ensure(JOB.ref)) for _ in range(2)]
+    await asyncio.sleep(0.01)
+    async with in_lane(Lane.ADMISSION):
+        asked = asyncio.create_task(formation.ensure(JOB.ref))
+    await asyncio.sleep(0.01)
+    client.go.set()
+    await asyncio.gather(*others, asked)
+    assert used == [Lane.ADMISSION] * 2
+    assert current_work().lane is Lane.EAGER, "other work of the workers stays where it was"
+    cluster.apply(other := a_gang("other").uid("other"))
+    await formation.ensure(other.ref)
+    assert used[2:] == [Lane.EAGER] * 2
 
 
 async def test_callers_of_one_job_share_the_work(cluster: FakeCluster, slow: SlowClient) -> None:
@@ -146,7 +173,7 @@ async def test_a_missing_right_makes_muster_not_ready_and_a_refused_object_does_
     with pytest.raises(Forbidden):
         await parts.formation.ensure(JOB.ref)
     assert parts.health.is_well(API)
-    slow.error = Forbidden('User "m" cannot create resource "workloads"')
+    slow.error = missing_right("create", "workloads")
     with pytest.raises(Forbidden):
         await parts.formation.ensure(JOB.ref)
     assert not parts.health.is_well(API)

@@ -27,6 +27,11 @@ class Shaky(FakeClient):
             raise self.error
         return await super().get(resource, namespace, name)
 
+    async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        if self.error is not None:
+            raise self.error
+        return await super().replace(resource, namespace, name, body)
+
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,13 +173,14 @@ async def test_the_work_ends_also_while_a_call_hangs(monkeypatch: pytest.MonkeyP
     replica = a_replica(cluster, "only")
     working = asyncio.create_task(replica.while_leading(work))
 
-    async def hangs(self: object, resource: Resource, namespace: str, name: str) -> Object:
+    async def hangs(self: object, resource: Resource, namespace: str, name: str, body: Object | None = None) -> Object:
         await asyncio.Event().wait()
         return {}
 
     async with running(replica):
         await until(lambda: work.begun == 1)
         monkeypatch.setattr(Shaky, "get", hangs)
+        monkeypatch.setattr(Shaky, "replace", hangs)
         await until(lambda: work.ended == 1, 1)
     working.cancel()
 
@@ -255,3 +261,26 @@ async def test_a_namespace_that_is_missing_is_named_and_asked_for_with_pauses(ca
         await asyncio.sleep(0.1)
     assert 1 <= WithoutNamespace.tried <= 15
     assert "namespace muster-system does not exist" in caplog.text
+
+
+class Counting(FakeClient):
+    gets = replaces = 0
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Object:
+        self.gets += 1
+        return await super().get(resource, namespace, name)
+
+    async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        self.replaces += 1
+        return await super().replace(resource, namespace, name, body)
+
+
+async def test_a_renewal_is_one_call() -> None:
+    """With two, an API server that takes two seconds per call would cost a leader its lead."""
+    client = Counting(FakeCluster())
+    replica = Leadership(client, "muster-system", "muster", Terms("only", duration_seconds=6, renew_seconds=0.02))
+    async with running(replica):
+        await until(replica.leads)
+        looks = client.gets
+        await until(lambda: client.replaces >= 5)
+        assert (replica.leads(), client.gets) == (True, looks)

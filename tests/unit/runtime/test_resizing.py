@@ -8,7 +8,7 @@ from muster.api.dialect import CRD_IN_OWN_GROUP, NATIVE, Dialect
 from muster.api.podgroup import PROTECTION
 from muster.kube.errors import Forbidden, Rejected
 from muster.kube.resources import Resource
-from tests.builders import JobBuilder, Object, PodBuilder, a_gang, a_pod, a_workload
+from tests.builders import JobBuilder, Object, PodBuilder, a_gang, a_pod, a_workload, missing_right
 from tests.fake_cluster import MUSTER, USER, FakeClient, FakeCluster
 from tests.unit.core.seeing import GROUP_NAME, our_group, our_workload
 from tests.unit.runtime.parts import Parts, build
@@ -238,4 +238,4 @@ class KnowsBetter(FakeClient):
 
 class MayNotDelete(FakeClient):
     async def delete(self, *_: object) -> None:
-        raise Forbidden('User "muster" cannot delete resource "podgroups"')
+        raise missing_right("delete", "podgroups")
