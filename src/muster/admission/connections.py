@@ -113,23 +113,28 @@ class Connections:
 
     async def accept(self, listener: socket.socket) -> None:
         """Until cancelled. Sockets of our own, not a server of the loop's: it knows a peer only after the handshake."""
-        loop = asyncio.get_running_loop()
         try:
             while True:
                 try:
-                    sock, address = await loop.sock_accept(listener)
+                    await self._accept_one(listener)
                 except OSError as error:
                     if error.errno != errno.ECONNABORTED:
                         self._drop_one()
                         await asyncio.sleep(FEW_SECONDS)
-                    continue
-                while len(self._all) >= self.limits.connections and not self._drop_one():
-                    self._changed.clear()
-                    await self._changed.wait()
-                self._open(sock, address[0])
+                except Exception:
+                    # A bug here must not close the port.
+                    logger.exception("an unexpected error with a new connection")
+                    await asyncio.sleep(FEW_SECONDS)
         finally:
             for task in self._opening:
                 task.cancel()
+
+    async def _accept_one(self, listener: socket.socket) -> None:
+        sock, address = await asyncio.get_running_loop().sock_accept(listener)
+        while len(self._all) >= self.limits.connections and not self._drop_one():
+            self._changed.clear()
+            await self._changed.wait()
+        self._open(sock, address[0])
 
     async def sweep(self) -> None:
         """Close, until cancelled, what has passed its deadline."""
