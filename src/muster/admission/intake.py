@@ -13,6 +13,8 @@ SMALL_BYTES = 64 * KIB
 """Bodies up to this size are not counted: the number of connections bounds them. Nearly all honest ones are smaller."""
 LARGE_BYTES = 32 * MIB
 """What all larger ones may have together."""
+BYTES_PER_SECOND = 32 * MIB
+"""How fast all larger ones are read together. TLS takes time, and small ones need it more."""
 BODY_SECONDS = 5.0
 
 
@@ -32,6 +34,8 @@ class Intake:
         self._large: dict[_Body, None] = {}
         """The oldest first."""
         self._of_peer = Counter[str]()
+        self._free_at = 0.0
+        """When all that was read so far is paid for."""
 
     async def read(self, request: web.Request, limit: int) -> bytes:
         """The body. Raises the HTTP answer to one that is too large, too slow, or made room for another one."""
@@ -44,6 +48,8 @@ class Intake:
                 async with asyncio.timeout(self._seconds):
                     async for chunk in request.content.iter_any():
                         body += chunk
+                        if len(body) > SMALL_BYTES:
+                            await self._pace(len(chunk))
                         if len(body) > limit:
                             raise web.HTTPRequestEntityTooLarge(limit, text=f"the body has more than {limit} bytes\n")
         except TimeoutError:
@@ -51,6 +57,12 @@ class Intake:
         except (web.RequestPayloadError, OSError):  # nobody is left to read this; aiohttp would log anything else
             raise web.HTTPBadRequest(text="the body is not complete\n") from None
         return bytes(body)
+
+    async def _pace(self, size: int) -> None:
+        """While this waits, aiohttp stops reading from the connection."""
+        now = asyncio.get_running_loop().time()
+        self._free_at = max(now, self._free_at) + size / BYTES_PER_SECOND
+        await asyncio.sleep(self._free_at - now)
 
     @contextmanager
     def _room(self, request: web.Request, size: int) -> Iterator[None]:

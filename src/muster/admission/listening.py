@@ -16,8 +16,6 @@ from muster.admission.certificates import ServingCertificate
 from muster.admission.connections import BACKLOG, Connections, Limits, note_use
 
 IN_FLIGHT_SECONDS = 5
-LINGERING_SECONDS = 1.0
-"""How long a body that was refused unread is thrown away, so that its sender gets to see the answer."""
 ASKING_SECONDS = 5.0
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared with, not bound to
 
@@ -69,7 +67,7 @@ async def listen(
         access_log=None,
         logger=_logger(),
         auto_decompress=False,
-        lingering_time=LINGERING_SECONDS,
+        lingering_time=0,  # what is refused unread stays unread
         keepalive_timeout=limits.idle_seconds,
         shutdown_timeout=IN_FLIGHT_SECONDS,
     )

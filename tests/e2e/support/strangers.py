@@ -70,6 +70,7 @@ async def repeat(port: int, messages: list[bytes], pause: float) -> None:
                 break
             await asyncio.sleep(pause)
         writer.transport.abort()
+        await asyncio.sleep(pause)
 
 
 async def drip(port: int, first: bytes, secure: bool = True) -> None:
