@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+import orjson
+
 from muster.admission.gate import PodGate
 from muster.admission.review import Review
 from muster.api.pod import COMPLETION_INDEX_LABEL, CONTROLLER_UID_LABEL
@@ -81,7 +83,7 @@ class JobController:
     async def _create(self, pod: Object) -> bool:
         namespace = pod["metadata"]["namespace"]
         if "schedulingGroup" not in pod["spec"]:  # as the webhook's match condition says
-            review = Review.parse(a_review(pod, namespace=namespace))
+            review = Review.parse(orjson.dumps(a_review(pod, namespace=namespace)))
             gate = self.gate()
             verdict = await gate.review(review, PATIENCE_SECONDS)
             if not verdict.allowed:

@@ -37,6 +37,8 @@ class PodGate:
         ref = pod.job
         if ref is None or self.formation.observer.dialect.group_of(pod):
             return ALLOWED
+        if not ref.can_exist:
+            return admit_pod(decide(Observed(None), self.formation.rules))
         deadline = asyncio.get_running_loop().time() + seconds
         try:
             async with asyncio.timeout_at(deadline):

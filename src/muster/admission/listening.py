@@ -1,16 +1,22 @@
 """Opening and closing the ports."""
 
+import asyncio
+import logging
+import socket
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import aiohttp
 from aiohttp import web
+from aiohttp.http import HttpProcessingError
 
 from muster.admission.certificates import ServingCertificate
+from muster.admission.connections import BACKLOG, Connections, Limits, note_use
 
 IN_FLIGHT_SECONDS = 5
-ASKING = aiohttp.ClientTimeout(total=5)
+ASKING_SECONDS = 5.0
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared with, not bound to
 
 
@@ -28,6 +34,9 @@ class Place(NamedTuple):
 class Listening:
     runner: web.AppRunner
     place: Place
+    connections: Connections
+    listener: socket.socket
+    tasks: tuple[asyncio.Task[None], ...]
 
     @property
     def port(self) -> int:
@@ -35,30 +44,80 @@ class Listening:
 
     async def stop(self) -> None:
         """No new connection; requests in flight are finished."""
+        for task in self.tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        self.listener.close()
+        self.connections.drop_idle()
         await self.runner.cleanup()
 
 
-async def listen(app: web.Application, host: str, port: int, context: ssl.SSLContext | None = None) -> Listening:
-    runner = web.AppRunner(app, access_log=None, keepalive_timeout=300, shutdown_timeout=IN_FLIGHT_SECONDS)
+async def listen(
+    app: web.Application, host: str, port: int, context: ssl.SSLContext | None = None, limits: Limits | None = None
+) -> Listening:
+    listener = socket.create_server(
+        (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG
+    )
+    listener.setblocking(False)
+    limits = limits or Limits()
+    app.middlewares.append(note_use)
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        logger=_logger(),
+        auto_decompress=False,
+        lingering_time=0,  # what is refused unread stays unread
+        keepalive_timeout=limits.idle_seconds,
+        shutdown_timeout=IN_FLIGHT_SECONDS,
+    )
     await runner.setup()
-    site = web.TCPSite(runner, host, port, ssl_context=context)
-    try:
-        await site.start()
-    except OSError:
-        await runner.cleanup()
-        raise
-    return Listening(runner, Place(host, runner.addresses[0][1]))
+    if runner.server is None:
+        raise RuntimeError("a runner that is set up has a server")
+    connections = Connections(limits, runner.server, context)
+    tasks = (
+        asyncio.create_task(connections.accept(listener), name=f"accept on port {port}"),
+        asyncio.create_task(connections.sweep(), name=f"sweep port {port}"),
+    )
+    return Listening(runner, Place(host, listener.getsockname()[1]), connections, listener, tasks)
 
 
-async def ask(place: Place, name: str, certificate: ServingCertificate) -> str:
-    """What is wrong with the answer there, met as the API server meets it: by that name, trusting those authorities."""
+def _logger() -> logging.Logger:
+    """aiohttp logs what is no HTTP with a traceback, and anybody can send that."""
+    made = logging.getLogger("muster.http")
+    made.addFilter(_is_no_garbage)
+    return made
+
+
+def _is_no_garbage(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+async def ask(place: Place, name: str, certificate: ServingCertificate, handshake_only: bool = False) -> str:
+    """What is wrong with the answer there, met as the API server meets it: by that name, trusting those authorities.
+
+    A port that wants a client certificate answers nobody else. That it shows its own is what can be seen from outside.
+    """
     trust = ssl.create_default_context(cadata=certificate.authority.decode())
-    connector = aiohttp.TCPConnector(ssl=trust, force_close=True)
     try:
-        async with (
-            aiohttp.ClientSession(connector=connector, timeout=ASKING) as session,
-            session.get(f"{place.url}/livez", server_hostname=name) as answer,
-        ):
-            return "" if answer.status == web.HTTPOk.status_code else f"it answers {answer.status}"
+        return await (_shake_hands(place, name, trust) if handshake_only else _get(place, name, trust))
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
         return " ".join(str(error).split()) or type(error).__name__
+
+
+async def _get(place: Place, name: str, trust: ssl.SSLContext) -> str:
+    connector = aiohttp.TCPConnector(ssl=trust, force_close=True)
+    async with (
+        aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=ASKING_SECONDS)) as session,
+        session.get(f"{place.url}/livez", server_hostname=name) as answer,
+    ):
+        return "" if answer.status == web.HTTPOk.status_code else f"it answers {answer.status}"
+
+
+async def _shake_hands(place: Place, name: str, trust: ssl.SSLContext) -> str:
+    trust.minimum_version = ssl.TLSVersion.TLSv1_3  # before, a client without a certificate is not shown anything
+    async with asyncio.timeout(ASKING_SECONDS):
+        host = ANYWHERE.get(place.host, place.host)
+        _, writer = await asyncio.open_connection(host, place.port, ssl=trust, server_hostname=name)
+    writer.transport.abort()
+    return ""

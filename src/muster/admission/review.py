@@ -1,19 +1,149 @@
-"""AdmissionReview in and out."""
+"""AdmissionReview in and out.
+
+Anybody can send one. Only what Muster reads of an object is built; the rest is skipped, whatever it is.
+"""
 
 import base64
 from dataclasses import dataclass
 from typing import Any, Self
 
+import msgspec
 import orjson
 
-from muster.api.wire import Raw, Unreadable, as_object, flag, mapping, text
+from muster.api.wire import Raw
 from muster.core.admit import Verdict
+from muster.kube.errors import plain_text
 from muster.runtime.internal_errors import kind_of
 
 API_VERSION = "admission.k8s.io/v1"
 REFUSED_FOR_NOW = 503
 """The Job controller tries again on any error; this code says that trying again makes sense."""
 REFUSED = 403
+
+MAX_UID = 128
+"""Characters of the review's own UID, which the answer repeats."""
+MAX_STRINGS = 20_000
+"""Strings in a map of labels or annotations. Kubernetes keeps at most 256 KiB of annotations."""
+MAX_PART_BYTES = 64 * 1024
+"""Text of a list, or of a PodGroup's spec."""
+
+_ABSENT = msgspec.Raw(b"null")
+_MALFORMED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class NotAReview(ValueError):
+    """The body is no AdmissionReview."""
+
+
+class _Part(msgspec.Struct, rename="camel", omit_defaults=True):
+    pass
+
+
+class _Owner(_Part):
+    api_version: str | None = None
+    kind: str | None = None
+    name: str | None = None
+    uid: str | None = None
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class _Condition(_Part):
+    type: str | None = None
+    status: str | None = None
+    last_transition_time: str | None = None
+
+
+class _Rule(_Part):
+    action: str | None = None
+
+
+class _Metadata(_Part):
+    name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    generation: int | None = None
+    deletion_timestamp: str | None = None
+    labels: msgspec.Raw = _ABSENT
+    annotations: msgspec.Raw = _ABSENT
+    owner_references: msgspec.Raw = _ABSENT
+    finalizers: msgspec.Raw = _ABSENT
+
+
+class _Group(_Part):
+    pod_group_name: str | None = None
+
+
+class _FailurePolicy(_Part):
+    rules: msgspec.Raw = _ABSENT
+
+
+class _Spec(_Part):
+    """Of a Pod, or of a Job."""
+
+    scheduling_group: _Group | None = None
+    priority_class_name: str | None = None
+    scheduler_name: str | None = None
+    node_name: str | None = None
+    parallelism: int | None = None
+    completions: int | None = None
+    completion_mode: str | None = None
+    suspend: bool | None = None
+    managed_by: str | None = None
+    pod_failure_policy: _FailurePolicy | None = None
+    template: "_PodOrJob | None" = None
+
+
+class _Status(_Part):
+    phase: str | None = None
+    active: int | None = None
+    ready: int | None = None
+    succeeded: int | None = None
+    failed: int | None = None
+    terminating: int | None = None
+    completed_indexes: str | None = None
+    failed_indexes: str | None = None
+    conditions: msgspec.Raw = _ABSENT
+
+
+class _PodOrJob(_Part):
+    metadata: _Metadata | None = None
+    spec: _Spec | None = None
+    status: _Status | None = None
+
+
+class _PodGroup(_Part):
+    metadata: _Metadata | None = None
+    spec: msgspec.Raw = _ABSENT
+
+
+class _Request(_Part):
+    uid: str = ""
+    operation: str | None = None
+    namespace: str | None = None
+    dry_run: bool | None = None
+    object: msgspec.Raw = _ABSENT
+    old_object: msgspec.Raw = _ABSENT
+
+
+class _AdmissionReview(_Part):
+    request: _Request
+
+
+Shape = msgspec.json.Decoder[Any]
+POD_OR_JOB: Shape = msgspec.json.Decoder(_PodOrJob | None)
+POD_GROUP: Shape = msgspec.json.Decoder(_PodGroup | None)
+
+_REVIEW = msgspec.json.Decoder(_AdmissionReview)
+_MAP: Shape = msgspec.json.Decoder(dict[str, str] | None)
+_LISTS: dict[str, Shape] = {
+    "owner_references": msgspec.json.Decoder(list[_Owner] | None),
+    "finalizers": msgspec.json.Decoder(list[str] | None),
+    "conditions": msgspec.json.Decoder(list[_Condition] | None),
+    "rules": msgspec.json.Decoder(list[_Rule] | None),
+    "spec": msgspec.json.Decoder(dict[str, Any] | None),
+}
 
 
 def failure(what: str, error: BaseException) -> str:
@@ -28,21 +158,65 @@ class Review:
     namespace: str
     dry_run: bool
     new: Raw
+    """The object, as far as Muster reads it."""
     old: Raw
+    problem: str = ""
+    """Why the objects cannot be read; then there are none here."""
 
     @classmethod
-    def parse(cls, raw: object) -> Self:
-        request = mapping(as_object(raw, "AdmissionReview"), "request")
-        if not text(request, "uid"):
-            raise Unreadable("request.uid is not set")
+    def parse(cls, body: bytes, shape: Shape = POD_OR_JOB) -> Self:
+        try:
+            request = _REVIEW.decode(body).request
+        except _MALFORMED as error:
+            raise NotAReview(plain_text(str(error))) from error
+        if not 0 < len(request.uid) <= MAX_UID:
+            raise NotAReview(f"request.uid has not 1 to {MAX_UID} characters")
+        new: Raw = {}
+        old: Raw = {}
+        problem = ""
+        try:
+            new, old = _object(request.object, shape), _object(request.old_object, shape)
+        except _MALFORMED as error:
+            problem = plain_text(str(error)) or "it cannot be read"
         return cls(
-            uid=text(request, "uid"),
-            operation=text(request, "operation"),
-            namespace=text(request, "namespace"),
-            dry_run=flag(request, "dryRun"),
-            new=mapping(request, "object"),
-            old=mapping(request, "oldObject"),
+            uid=request.uid,
+            operation=request.operation or "",
+            namespace=request.namespace or "",
+            dry_run=request.dry_run or False,
+            new=new,
+            old=old,
+            problem=problem,
         )
+
+
+def _object(raw: msgspec.Raw, shape: Shape) -> Raw:
+    part = shape.decode(raw)
+    return {} if part is None else _built(part)
+
+
+def _built(part: msgspec.Struct) -> dict[str, Any]:
+    """As the parsers of Muster take it: objects of JSON, without what is not set."""
+    found: dict[str, Any] = {}
+    for field, key in zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True):
+        value = getattr(part, field)
+        if isinstance(value, msgspec.Raw):
+            value = _bounded(field, bytes(value))
+        elif isinstance(value, msgspec.Struct):
+            value = _built(value)
+        if value is not None:
+            found[key] = value
+    return found
+
+
+def _bounded(field: str, text: bytes) -> Any:
+    """Small text becomes few objects; many are never built, since that would stop everything else."""
+    if (shape := _LISTS.get(field)) is not None:
+        if len(text) > MAX_PART_BYTES:
+            raise msgspec.DecodeError(f"{field} has more than {MAX_PART_BYTES} bytes")
+        return msgspec.to_builtins(shape.decode(text))
+    if text.count(b'"') - text.count(b'\\"') > MAX_STRINGS:
+        raise msgspec.DecodeError(f"{field} has more than {MAX_STRINGS} strings")
+    return _MAP.decode(text)
 
 
 def answer(review: Review, verdict: Verdict, patch: list[dict[str, Any]] | None = None, code: int = REFUSED) -> bytes:

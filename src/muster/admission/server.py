@@ -1,4 +1,4 @@
-"""The admission server: explicit routes, a size limit, a deadline, and an answer to everything."""
+"""The admission server: explicit routes, size limits, a deadline, and an answer to everything."""
 
 import logging
 import re
@@ -7,15 +7,25 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from muster.admission.gate import PodGate
 from muster.admission.guard import ParallelismGuard
+from muster.admission.intake import KIB, MIB, Intake
 from muster.admission.intents import IntentReview
 from muster.admission.podgroups import PodGroupReview
-from muster.admission.review import REFUSED, REFUSED_FOR_NOW, Review, answer, failure
+from muster.admission.review import (
+    POD_GROUP,
+    POD_OR_JOB,
+    REFUSED,
+    REFUSED_FOR_NOW,
+    NotAReview,
+    Review,
+    Shape,
+    answer,
+    failure,
+)
 from muster.api.dialect import Dialect
 from muster.api.wire import Unreadable
 from muster.core.admit import ALLOWED, Verdict
@@ -31,13 +41,25 @@ GATE_PATH = "/pod-gate"
 GUARD_PATH = "/parallelism-guard"
 POD_GROUPS_PATH = "/pod-groups"
 INTENTS_PATH = "/intents"
-MAX_BODY_BYTES = 8 * 1024 * 1024
+OBJECT_BYTES = 3 * MIB
+"""The largest object that an API server accepts."""
+ONE_OBJECT_BYTES = OBJECT_BYTES + MIB
+TWO_OBJECTS_BYTES = 2 * OBJECT_BYTES + MIB
+"""An update comes with the object as it was. The rest of a review is small."""
+POD_GROUP_BYTES = 512 * KIB
 DEFAULT_TIMEOUT_SECONDS = 10.0
 """What the API server waits where a configuration names no timeout."""
+LONGEST_TIMEOUT_SECONDS = 30.0
+"""The longest that a configuration can name."""
 SHARE_OF_TIMEOUT = 0.8
 """An answer that comes after the API server gave up is worth nothing."""
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)")
+LONGEST_DURATION = 32
+"""Characters of a duration that are looked at."""
+UNREADABLE_EVERY_SECONDS = 10.0
+"""How often the log names an object that cannot be read: anybody can send one."""
+
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
@@ -59,13 +81,15 @@ class AdmissionServer:
     desk: Desk | None = None
     """None until the first API was found. It stays when an API goes: then it says what is wrong."""
     metrics: Metrics = field(default_factory=Metrics)
+    intake: Intake = field(default_factory=Intake)
     errors: InternalErrors = field(init=False)
+    _logged_at: float = -UNREADABLE_EVERY_SECONDS
 
     def __post_init__(self) -> None:
         self.errors = InternalErrors(self.metrics)
 
     def application(self) -> web.Application:
-        app = web.Application(client_max_size=MAX_BODY_BYTES)
+        app = web.Application()
         app.router.add_post(GATE_PATH, self._gate)
         app.router.add_post(GUARD_PATH, self._guard)
         app.router.add_post(POD_GROUPS_PATH, self._pod_groups)
@@ -89,25 +113,25 @@ class AdmissionServer:
             verdict = await desk.gate.review(review, seconds)
             return verdict, desk.dialect.join(verdict.join, review.new) if verdict.join else None
 
-        return await self._respond(request, Task.POD_GATE, "CREATE", judge, REFUSED_FOR_NOW)
+        return await self._respond(request, _GATE, judge)
 
     async def _guard(self, request: web.Request) -> web.Response:
         async def judge(desk: Desk, review: Review, seconds: float) -> Judgement:
             return await desk.guard.review(review, seconds), None
 
-        return await self._respond(request, Task.PARALLELISM_GUARD, "UPDATE", judge)
+        return await self._respond(request, _GUARD, judge)
 
     async def _pod_groups(self, request: web.Request) -> web.Response:
         async def judge(desk: Desk, review: Review, seconds: float) -> Judgement:
             return await desk.pod_groups.review(review, seconds) if desk.pod_groups else (ALLOWED, None)
 
-        return await self._respond(request, Task.POD_GROUPS_WEBHOOK, "CREATE", judge)
+        return await self._respond(request, _POD_GROUPS, judge)
 
     async def _intents(self, request: web.Request) -> web.Response:
         async def judge(desk: Desk, review: Review, _seconds: float) -> Judgement:
             return desk.intents.review(review) if desk.intents else ALLOWED, None
 
-        return await self._respond(request, Task.INTENTS, "CREATE UPDATE", judge)
+        return await self._respond(request, _INTENTS, judge)
 
     async def _metrics(self, _: web.Request) -> web.Response:
         try:
@@ -128,35 +152,30 @@ class AdmissionServer:
         return web.Response(text=f"{self.health.sentence}\n", status=200 if self.health.ready else 503)
 
     @in_lane(Lane.ADMISSION)
-    async def _respond(
-        self,
-        request: web.Request,
-        webhook: Task,
-        operations: str,
-        judge: "Judge",
-        refusal_code: int = REFUSED,
-    ) -> web.Response:
+    async def _respond(self, request: web.Request, webhook: "_Webhook", judge: "Judge") -> web.Response:
         try:
-            review = Review.parse(orjson.loads(await request.read()))
-        except (orjson.JSONDecodeError, Unreadable) as error:
+            review = Review.parse(await self.intake.read(request, webhook.body_bytes), webhook.shape)
+        except NotAReview as error:
             return web.Response(status=400, text=f"not an AdmissionReview: {error}\n")
         began = time.perf_counter()
         verdict, patch = ALLOWED, None
         try:
             if self.desk is None:
-                verdict = self._without(webhook, self.health.sentence)
-            elif review.operation in operations.split():
+                verdict = self._without(webhook.task, self.health.sentence)
+            elif review.problem:
+                self._passes_unread(review.problem)
+            elif review.operation in webhook.operations:
                 verdict, patch = await judge(self.desk, review, time_to_answer(request.query.get("timeout", "")))
-            body = answer(review, verdict, patch, refusal_code)
+            body = answer(review, verdict, patch, webhook.refusal_code)
         except Unreadable as error:
-            logger.warning("an object that cannot be read passes untouched: %s", error)
+            self._passes_unread(str(error))
             body = answer(review, verdict)
         except Exception as error:  # noqa: BLE001 - whatever it is, the API server gets an answer that says so
-            self.errors.note(webhook, f"{review.operation} {review.namespace}/{name_of(review.new)}", error)
-            verdict = self._without(webhook, failure("this object", error))
-            body = answer(review, verdict, code=refusal_code)
+            self.errors.note(webhook.task, f"{review.operation} {review.namespace}/{name_of(review.new)}", error)
+            verdict = self._without(webhook.task, failure("this object", error))
+            body = answer(review, verdict, code=webhook.refusal_code)
         outcome = "joined" if verdict.join else "allowed" if verdict.allowed else "refused"
-        self.metrics.admission.labels(webhook.value, outcome).observe(time.perf_counter() - began)
+        self.metrics.admission.labels(webhook.task.value, outcome).observe(time.perf_counter() - began)
         response = web.Response(body=body, content_type="application/json")
         if not self.health.is_well(STAYING):
             response.force_close()  # the next one has to go to somebody else
@@ -168,6 +187,25 @@ class AdmissionServer:
         advisory = webhook is Task.INTENTS
         return ALLOWED if advisory or fail_open else Verdict(allowed=False, message=f"muster: {why}")
 
+    def _passes_unread(self, problem: str) -> None:
+        if time.monotonic() - self._logged_at > UNREADABLE_EVERY_SECONDS:
+            self._logged_at = time.monotonic()
+            logger.warning("an object that cannot be read passes untouched: %s", problem)
+
+
+@dataclass(frozen=True, slots=True)
+class _Webhook:
+    task: Task
+    operations: frozenset[str]
+    body_bytes: int
+    refusal_code: int = REFUSED
+    shape: Shape = POD_OR_JOB
+
+
+_GATE = _Webhook(Task.POD_GATE, frozenset({"CREATE"}), ONE_OBJECT_BYTES, REFUSED_FOR_NOW)
+_GUARD = _Webhook(Task.PARALLELISM_GUARD, frozenset({"UPDATE"}), TWO_OBJECTS_BYTES)
+_POD_GROUPS = _Webhook(Task.POD_GROUPS_WEBHOOK, frozenset({"CREATE"}), POD_GROUP_BYTES, shape=POD_GROUP)
+_INTENTS = _Webhook(Task.INTENTS, frozenset({"CREATE", "UPDATE"}), TWO_OBJECTS_BYTES)
 
 Judgement = tuple[Verdict, list[dict[str, Any]] | None]
 Judge = Callable[[Desk, Review, float], Awaitable[Judgement]]
@@ -175,9 +213,11 @@ Judge = Callable[[Desk, Review, float], Awaitable[Judgement]]
 
 def time_to_answer(timeout: str) -> float:
     """Seconds to answer within, from the API server's own `timeout` parameter (a Go duration such as 2s or 1m30s)."""
-    parts = _DURATION.findall(timeout)
-    whole = "".join(number + unit for number, unit in parts) == timeout
-    seconds = (
-        sum(float(number) * _UNITS[unit] for number, unit in parts) if parts and whole else DEFAULT_TIMEOUT_SECONDS
-    )
-    return SHARE_OF_TIMEOUT * seconds
+    seconds = _seconds(timeout) if len(timeout) <= LONGEST_DURATION else 0.0
+    return SHARE_OF_TIMEOUT * (seconds if 0 < seconds <= LONGEST_TIMEOUT_SECONDS else DEFAULT_TIMEOUT_SECONDS)
+
+
+def _seconds(duration: str) -> float:
+    parts = _DURATION.findall(duration)
+    whole = "".join(number + unit for number, unit in parts) == duration
+    return sum(float(number) * _UNITS[unit] for number, unit in parts) if whole else 0.0

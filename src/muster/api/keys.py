@@ -1,8 +1,13 @@
 """What identifies things. A name is for people; only a UID proves identity."""
 
+import re
 from typing import NamedTuple, NewType
 
 Uid = NewType("Uid", str)
+
+
+_NAME = re.compile(r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
+_UID = re.compile(r"[-.\w]{1,64}", re.ASCII)
 
 
 class JobKey(NamedTuple):
@@ -20,3 +25,9 @@ class JobRef(NamedTuple):
 
     key: JobKey
     uid: Uid
+
+    @property
+    def can_exist(self) -> bool:
+        """Kubernetes gives such names and UIDs. A reference to an owner may have any."""
+        key = self.key
+        return all((_NAME.fullmatch(key.namespace), _NAME.fullmatch(key.name), _UID.fullmatch(self.uid)))

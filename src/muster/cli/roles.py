@@ -10,7 +10,7 @@ from typing import Protocol, Self
 from muster.admission.authorities import Authorities
 from muster.admission.bundle import Plan
 from muster.admission.certificates import ServingCertificate, self_signed
-from muster.admission.door import Door
+from muster.admission.door import ClientCA, Door
 from muster.admission.listening import Listening, Place, ask
 from muster.admission.registrar import Registrar, registered_authorities
 from muster.admission.registration import Registration
@@ -41,10 +41,10 @@ class Role(Protocol):
 class Dev:
     """A certificate and webhooks that live as long as the process."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, client_ca: ClientCA | None = None) -> None:
         self._settings = settings
         self._certificate = self_signed(settings.serving.address)
-        self.door = Door(self._certificate)
+        self.door = Door(self._certificate, client_ca)
         self.registration: Registration | Registrar | None = None
 
     def begin(self, client: KubeClient, listening: Listening, health: Health, metrics: Metrics) -> None:  # noqa: ARG002
@@ -63,14 +63,14 @@ class Dev:
 class Given:
     """A certificate from the command line; somebody else registers the webhooks."""
 
-    def __init__(self, certificate: ServingCertificate) -> None:
-        self.door = Door(certificate)
+    def __init__(self, certificate: ServingCertificate, client_ca: ClientCA | None = None) -> None:
+        self.door = Door(certificate, client_ca)
         self.registration: Registration | Registrar | None = None
 
     @classmethod
-    def read(cls, certificate: Path, key: Path) -> Self:
+    def read(cls, certificate: Path, key: Path, client_ca: ClientCA | None = None) -> Self:
         try:
-            return cls(ServingCertificate(b"", certificate.read_bytes(), key.read_bytes()))
+            return cls(ServingCertificate(b"", certificate.read_bytes(), key.read_bytes()), client_ca)
         except OSError as error:  # an SSLError is one, too
             raise Failure(f"cannot serve with {certificate} and {key}: {error.strerror or error}") from error
 
@@ -87,9 +87,9 @@ class Given:
 class Installed:
     """One of the replicas behind a Service: the certificate is shared, and whoever leads keeps the webhooks right."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, client_ca: ClientCA | None = None) -> None:
         self._settings = settings
-        self.door = Door()
+        self.door = Door(client_ca=client_ca)
         self.registration: Registration | Registrar | None = None
 
     def begin(self, client: KubeClient, listening: Listening, health: Health, metrics: Metrics) -> None:
@@ -107,7 +107,7 @@ class Installed:
             health=health,
             authorities=authorities,
             registered=partial(registered_authorities, client),
-            ask_self=partial(ask, listening.place, host),
+            ask_self=partial(ask, listening.place, host, handshake_only=self.door.wants_certificates),
             every_seconds=settings.probe_seconds,
             clock=_now,
             metrics=metrics,
@@ -127,7 +127,8 @@ class Installed:
         host, port = os.environ.get(f"{prefix}_HOST"), os.environ.get(f"{prefix}_PORT", "")
         if not host or not port.isdecimal() or served is None:
             return True
-        return not await ask(Place(host, int(port)), service.host, served)
+        place = Place(host, int(port))
+        return not await ask(place, service.host, served, handshake_only=self.door.wants_certificates)
 
     async def end(self) -> None:
         """The webhooks stay: other replicas answer them, and so will the next one in this place."""

@@ -14,6 +14,8 @@ from typing import Any
 
 import uvloop
 
+from muster.admission.connections import Limits
+from muster.admission.door import ClientCA
 from muster.admission.listening import Listening, listen
 from muster.admission.server import AdmissionServer
 from muster.cli.config import read_settings
@@ -42,6 +44,8 @@ logger = logging.getLogger("muster")
 LOOPBACK = "127.0.0.1"
 LAST_EVENTS_SECONDS = 2.0
 LAST_TASKS_SECONDS = 5.0
+FEW = Limits(connections=64)
+"""Kubelets and Prometheus are few, and file descriptors are for admission and the API server."""
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -100,13 +104,21 @@ def _settings(options: Options) -> Settings:
 
 
 def _role(serving: Serving, settings: Settings) -> Role:
+    client_ca = _client_ca(settings.serving.client_ca)
     if serving.dev:
-        return Dev(settings)
+        return Dev(settings, client_ca)
     if serving.certificate is None and serving.key is None:
-        return Installed(settings)
+        return Installed(settings, client_ca)
     if serving.certificate is None or serving.key is None:
         raise Misuse("--tls-certificate and --tls-key belong together")
-    return Given.read(serving.certificate, serving.key)
+    return Given.read(serving.certificate, serving.key, client_ca)
+
+
+def _client_ca(file: str) -> ClientCA | None:
+    try:
+        return ClientCA(Path(file)) if file else None
+    except OSError as error:  # an SSLError is one, too
+        raise Failure(f"cannot use {file} as serving.clientCA: {error.strerror or error}") from error
 
 
 async def _serve(role: Role, credentials: Credentials, settings: Settings) -> None:
@@ -217,7 +229,7 @@ async def _open(what: str, port: int, host: str, server: AdmissionServer, role: 
         if secure:
             listening = await listen(server.application(), host, port, role.door.context)
         else:
-            listening = await listen(server.health_application(), host, port)
+            listening = await listen(server.health_application(), host, port, limits=FEW)
     except OSError as error:
         raise Failure(f"cannot serve {what} on {host}:{port}: {error.strerror or error}") from error
     logger.info("%s is served on %s://%s:%d", what, "https" if secure else "http", host, listening.port)

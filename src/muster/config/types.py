@@ -104,6 +104,11 @@ class Serving(_Part):
     """/livez, /readyz and /metrics over plain HTTP. 0 switches it off; the HTTPS port has them too."""
     drain_seconds: Annotated[float, Field(ge=0, le=300, allow_inf_nan=False)] = 5.0
     """How long admission is still answered after SIGTERM: as long as it takes until nobody is sent here any more."""
+    client_ca: Annotated[str, Field(alias="clientCA")] = ""
+    """A PEM file. Admission then takes only clients with a certificate by one of its authorities.
+
+    The API servers must be configured to send one. The file is read again when it changes.
+    """
 
 
 class Service(_Part):

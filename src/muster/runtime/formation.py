@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+from muster.api.job import JobView
 from muster.api.keys import JobRef, Uid
 from muster.core.decide import Action, CreateWorkload, Decision, Membership, Rules, anchor_of, decide
 from muster.core.observed import Observed
@@ -119,9 +120,14 @@ class Formation:
         while True:
             if (decision := await self._recent_verdict(ref)) is not None:
                 return decision
-            flight = self._under_way.get(ref.uid)
-            if flight is None or flight.task.done():  # its callbacks may still be on their way
-                flight = self._start(ref)
+            flight = self._under_way_for(ref)
+            if flight is None:
+                job = None
+                if not self.observer.has_seen(ref):
+                    job = await self.observer.lookup.find(ref)
+                    if job is None:  # made up, or gone: nothing is begun, and nothing remembered
+                        return self._decide(Observed(None))
+                flight = self._under_way_for(ref) or self._start(ref, job)
             flight.work.hurry(current_work().lane)
             # Shielded: one caller's deadline must not cut the work off that others wait for.
             decision = await asyncio.shield(flight.task)
@@ -129,10 +135,14 @@ class Formation:
                 return decision
             # Work that began before this caller came may have missed the pod that was made just before it: check.
 
-    def _start(self, ref: JobRef) -> _Flight:
+    def _under_way_for(self, ref: JobRef) -> _Flight | None:
+        flight = self._under_way.get(ref.uid)
+        return None if flight is None or flight.task.done() else flight  # its callbacks may still be on their way
+
+    def _start(self, ref: JobRef, job: JobView | None = None) -> _Flight:
         self.stopwatch.start(ref.uid)
         work = Work(current_work().lane)
-        task = self.errands.begin(within(work, self._form(ref)), f"form {ref.key}")
+        task = self.errands.begin(within(work, self._form(ref, job)), f"form {ref.key}")
         self._under_way[ref.uid] = flight = _Flight(task, work, next(self._order))
         task.add_done_callback(lambda done: self._finish(ref.uid, done))
         return flight
@@ -186,9 +196,9 @@ class Formation:
     def _decide(self, seen: Observed) -> Decision:
         return decide(seen, replace(self.rules, being_left=True) if self.being_left() else self.rules)
 
-    async def _form(self, ref: JobRef) -> Decision:
+    async def _form(self, ref: JobRef, job: JobView | None) -> Decision:
         """Look, write what is missing, and look again, until the answer is proven."""
-        seen, proven = await self._look(ref)
+        seen, proven = await self._look(ref, job)
         made: set[str] = set()
         for _ in range(MAX_STEPS):
             decision = self._decide(seen)
@@ -209,7 +219,7 @@ class Formation:
                 return decision
         raise Unsettled(f"the gang of Job {ref.key} could not be formed in {MAX_STEPS} steps")
 
-    async def _look(self, ref: JobRef) -> tuple[Observed, _Proof]:
+    async def _look(self, ref: JobRef, job: JobView | None) -> tuple[Observed, _Proof]:
         """A cached view may only say yes. Anything else is looked at again, live."""
         known = self.observer.known(ref)
         decision = self._decide(known)
@@ -217,7 +227,7 @@ class Formation:
             seen, proven = await self._confirm(known, ref, decision.group)
             if _joins(self._decide(seen)):
                 return seen, proven
-        return self._recall(await self.observer.live(ref)), _Proof()
+        return self._recall(await self.observer.live(ref, job=job)), _Proof()
 
     async def _confirm(self, seen: Observed, ref: JobRef, group: str) -> tuple[Observed, _Proof]:
         uid = _uid_of(seen, group)

@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from muster.api.dialect import Dialect
 from muster.api.job import JobView
@@ -28,6 +28,7 @@ from muster.kube.client import KubeClient, every_item
 from muster.kube.errors import NotFound
 from muster.kube.resources import JOBS, PODS, pod_groups, workloads
 from muster.runtime.cache import Cache
+from muster.runtime.lookup import Lookup
 
 STRANGERS = {"labelSelector": f"{MANAGED_BY_LABEL}!={MANAGED_BY}"}
 """Objects that somebody else made. Ours are many, and found by name; these are few, so that listing them is cheap."""
@@ -42,6 +43,15 @@ class Observer:
     client: KubeClient
     dialect: Dialect
     cache: Cache
+    lookup: Lookup = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lookup = Lookup(self.job)
+
+    def has_seen(self, ref: JobRef) -> bool:
+        """A watch stream or a list has shown this very Job, be it a while ago: nobody made it up."""
+        job = self.cache.jobs.get(ref.key)
+        return job is not None and job.uid == ref.uid
 
     def known(self, ref: JobRef) -> Observed:
         """The cache's word on the Job, which may only say that something is there. Costs no request."""
@@ -97,13 +107,22 @@ class Observer:
                 return group
         return None
 
-    async def live(self, ref: JobRef, thorough: bool = False) -> Observed:
+    async def live(self, ref: JobRef, thorough: bool = False, job: JobView | None = None) -> Observed:
         """Everything read now: the Job, its pods, every Workload and PodGroup that could be its own.
 
         Our own objects come from a trusted cache: if it lags, creating them answers AlreadyExists. Who will not create
         (a dry run, the guard, or anybody who finds a stranger's) has to read them too.
+
+        `job` was read just now. Where nobody has seen the Job it is read first: if it is made up, that is all.
         """
-        job, pods, strangers = await asyncio.gather(self.job(ref), self.pods(ref), self._strange_workloads(ref))
+        if job is None and not self.has_seen(ref):
+            job = await self.lookup.find(ref)
+            if job is None:
+                return Observed(None)
+        if job is not None:
+            pods, strangers = await asyncio.gather(self.pods(ref), self._strange_workloads(ref))
+        else:
+            job, pods, strangers = await asyncio.gather(self.job(ref), self.pods(ref), self._strange_workloads(ref))
         if job is None:
             return Observed(None)
         by_name = thorough or not self.cache.trusted

@@ -3,12 +3,14 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
-from aiohttp import ClientSession, TCPConnector, web
+from aiohttp import ClientError, ClientSession, TCPConnector, web
 
+from local_cluster.certificates import CertificateAuthority, KeyPair
 from muster.admission.certificates import ServingCertificate, self_signed
-from muster.admission.door import Door
+from muster.admission.door import ClientCA, Door
 from muster.admission.listening import Listening, Place, ask, listen
 
 HOST, LOOPBACK = "muster.muster-system.svc", "127.0.0.1"
@@ -110,6 +112,64 @@ async def test_many_exchanges_under_load_lose_nothing(door: Door, listening: Lis
     ended.set()
     counts = await asyncio.gather(*clients)
     assert min(counts) > 0
+
+
+def client_of(directory: Path) -> Path:
+    """A new authority in `ca.crt`, and a client's certificate by it with its key in one file."""
+    directory.mkdir()
+    CertificateAuthority(directory).issue_client("client", "an API server", None)
+    pair, both = KeyPair.at(directory, "client"), directory / "both.pem"
+    both.write_bytes(pair.key.read_bytes() + pair.certificate.read_bytes())
+    return both
+
+
+async def served(place: Place, served_with: ServingCertificate, client: Path | None) -> bool:
+    trust = ssl.create_default_context(cadata=served_with.authority.decode())
+    if client is not None:
+        trust.load_cert_chain(client)
+    async with ClientSession(connector=TCPConnector(ssl=trust)) as session:
+        try:
+            return await get(session, place) == "hello"
+        except ClientError:
+            return False
+
+
+async def test_with_a_client_ca_only_its_clients_are_answered(tmp_path: Path) -> None:
+    ours, theirs = client_of(tmp_path / "ours"), client_of(tmp_path / "theirs")
+    certificate, file = self_signed(HOST), tmp_path / "ca.pem"
+    file.write_bytes((tmp_path / "ours" / "ca.crt").read_bytes())
+    door = Door(certificate, ClientCA(file))
+    app = web.Application()
+    app.router.add_get("/livez", hello)
+    opened = await listen(app, LOOPBACK, 0, door.context)
+    try:
+
+        async def who_is_served() -> list[bool]:
+            return [await served(opened.place, certificate, client) for client in (ours, theirs, None)]
+
+        assert await who_is_served() == [True, False, False]
+        assert await ask(opened.place, HOST, certificate, handshake_only=True) == ""
+        assert "verify failed" in await ask(opened.place, HOST, self_signed(HOST), handshake_only=True)
+        door.use(certificate := self_signed(HOST))
+        assert await who_is_served() == [True, False, False], "also with the next certificate"
+        file.write_bytes((tmp_path / "theirs" / "ca.crt").read_bytes() + b"\n")
+        assert await who_is_served() == [False, True, False], "the file is read again"
+        file.write_text("no certificate")
+        assert await who_is_served() == [False, True, False], "what cannot be read changes nothing"
+        file.unlink()
+        assert await who_is_served() == [False, True, False]
+    finally:
+        await opened.stop()
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"", b"no certificate", b"\xff\xfe"], ids=["no file", "empty", "text", "binary"]
+)
+def test_a_client_ca_that_is_none_is_an_error(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "ca.pem").write_bytes(content)
+    with pytest.raises(OSError):
+        ClientCA(tmp_path / "ca.pem")
 
 
 def _rsa_certificate() -> ServingCertificate:

@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from muster.admission.gate import PodGate
 from muster.admission.guard import ParallelismGuard
-from muster.admission.server import MAX_BODY_BYTES, AdmissionServer, Desk, time_to_answer
+from muster.admission.server import ONE_OBJECT_BYTES, AdmissionServer, Desk, time_to_answer
 from muster.api.dialect import NATIVE
 from muster.core.decide import Rules
 from muster.kube.client import Object
@@ -182,7 +182,7 @@ async def test_the_pod_of_a_job_that_went_meanwhile_is_refused(
         pytest.param("/pod-gate", b'{"request":7}', 400, id="a number for a request"),
         pytest.param("/parallelism-guard", b'"x"', 400, id="a text"),
         pytest.param("/pod-gate", b"[" * 100_000, 400, id="very deep"),
-        pytest.param("/pod-gate", b" " * (MAX_BODY_BYTES + 1), 413, id="too large"),
+        pytest.param("/pod-gate", b" " * (ONE_OBJECT_BYTES + 1), 413, id="too large"),
     ],
 )
 async def test_what_is_no_review(http: Http, path: str, body: bytes, status: int) -> None:
@@ -259,7 +259,18 @@ async def test_the_guard_that_cannot_look_says_try_again(http: Http, client: Uns
     [
         ("10s", 8.0),
         ("2s", 1.6),
-        ("1m30s", 72.0),
+        ("0.5m", 24.0),
+        ("30s", 24.0),
+        ("1m30s", 8.0),
+        ("99999999999s", 8.0),
+        ("0s", 8.0),
+        ("inf", 8.0),
+        ("infs", 8.0),
+        ("nans", 8.0),
+        ("1e3s", 8.0),
+        ("\u0662s", 8.0),
+        ("1" * 8_000, 8.0),
+        ("1s" * 4_000, 8.0),
         ("500ms", 0.4),
         ("1.5s", 1.2),
         ("", 8.0),

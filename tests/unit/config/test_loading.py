@@ -17,7 +17,10 @@ WRONG = {
     ),
     "a key inside that there is not": (
         "serving: {prot: 1}",
-        "serving.prot: there is no such key; port is meant? (allowed: address, port, healthPort, drainSeconds)",
+        (
+            "serving.prot: there is no such key; port is meant? "
+            "(allowed: address, port, healthPort, drainSeconds, clientCA)"
+        ),
     ),
     "snake case": ("api_group: auto", "api_group: there is no such key; apiGroup is meant? (allowed: "),
     "another version": (

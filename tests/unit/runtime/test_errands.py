@@ -54,6 +54,7 @@ async def test_a_gang_that_is_being_formed_is_formed_before_the_connection_close
     cluster = FakeCluster()
     cluster.apply(JOB)
     formation = build(FakeClient(cluster)).formation
+    formation.observer.cache.put_job(JOB.view())
     async with formation.errands:
         caller = asyncio.create_task(formation.ensure(JOB.ref))
         await asyncio.sleep(0)
