@@ -1,0 +1,46 @@
+"""All hostile inputs in one table, and the part of it that every run takes."""
+
+from tests.e2e.hostile import annotations, groups, jobs, pods, statuses, surroundings
+from tests.e2e.hostile.attack import Input
+
+TABLES = (annotations.INPUTS, jobs.INPUTS, statuses.INPUTS, pods.INPUTS, groups.INPUTS, surroundings.INPUTS)
+INPUTS: dict[str, Input] = {sentence: table[sentence] for table in TABLES for sentence in table}
+assert len(INPUTS) == sum(map(len, TABLES)), "two inputs have the same sentence"
+
+SAMPLE = (
+    (
+        "an annotation with half a surrogate as a key",
+        "an annotation with a YAML bomb",
+        "an annotation with 250 KB of brackets",
+        "an annotation with ANSI escapes in a key",
+        "an annotation with newlines as escapes in a key",
+        "an annotation with text that runs from right to left",
+        "an annotation with a count of 4,000 digits",
+        "an annotation with an unknown field of 4,000 characters",
+        "every annotation of Muster's, forged",
+    ),
+    (
+        "a Job for a scheduler of 900 KB",
+        "a Job for a priority class with escapes",
+        "a Job whose owner has a UID of 900 KB",
+        "a Job with a name of 61 characters",
+        "a Job that is deleted and created again, six times",
+        "a Job that is patched a hundred times",
+        "a status with 50,000 alternating indexes",
+        "a status with a message of 900 KB",
+    ),
+    (
+        "a pod whose owner is called newlines and escapes",
+        "a pod whose owner is called a path upwards",
+        "a pod whose owner has a UID of 900 KB",
+        "a pod of the neighbour's Job",
+        "a pod in a group called a path upwards",
+        "a hundred Workloads for one Job",
+        "the first sixteen names of the Workload, taken",
+        "a PodGroup that is deleted eight times",
+        "a namespace that ends while gangs begin",
+    ),
+)
+"""Batches: each is applied as a whole, and then gangs have to start beside it."""
+EVERY_THIRD = tuple(list(INPUTS)[::3])
+"""For a second API profile."""
