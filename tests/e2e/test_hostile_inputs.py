@@ -4,6 +4,7 @@ Each input is applied by an account that has rights in its own namespaces only. 
 and one in another must start as always. The inputs are tables: tests/e2e/hostile.
 """
 
+import itertools
 from collections.abc import Iterator
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from tests.e2e.conftest import own_namespace
 from tests.e2e.hostile import refused
 from tests.e2e.hostile.attack import Attack, by_muster
-from tests.e2e.hostile.table import EVERY_THIRD, INPUTS, SAMPLE
+from tests.e2e.hostile.table import EVERY_THIRD, INPUTS, SAMPLE, in_batches
 from tests.e2e.hostile.trial import Trial, trial_on
 from tests.e2e.support.api import ApiError
 from tests.e2e.support.clusters import Cluster, start_cluster
@@ -41,24 +42,24 @@ def stock_trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
 
 def test_there_are_enough_inputs() -> None:
     assert len(INPUTS) >= AT_LEAST
-    assert {sentence for batch in SAMPLE for sentence in batch} <= set(INPUTS)
+    assert set(SAMPLE) <= set(INPUTS)
 
 
-@pytest.mark.parametrize("batch", range(len(SAMPLE)))
-def test_gangs_start_beside_a_batch_of_hostile_inputs(trial: Trial, batch: int) -> None:
-    trial.run(*SAMPLE[batch])
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("sentence", INPUTS)
-def test_gangs_start_beside(trial: Trial, sentence: str) -> None:
-    trial.run(sentence)
+@pytest.mark.parametrize("sentences", in_batches(SAMPLE), ids=itertools.count())
+def test_gangs_start_beside_a_sample_of_hostile_inputs(trial: Trial, sentences: tuple[str, ...]) -> None:
+    trial.run(*sentences)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("sentence", EVERY_THIRD)
-def test_gangs_start_on_a_stock_server_beside(stock_trial: Trial, sentence: str) -> None:
-    stock_trial.run(sentence)
+@pytest.mark.parametrize("sentences", in_batches(tuple(INPUTS)), ids=itertools.count())
+def test_gangs_start_beside_all_hostile_inputs(trial: Trial, sentences: tuple[str, ...]) -> None:
+    trial.run(*sentences)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("sentences", in_batches(EVERY_THIRD), ids=itertools.count())
+def test_gangs_start_beside_a_third_of_them_on_a_stock_server(stock_trial: Trial, sentences: tuple[str, ...]) -> None:
+    stock_trial.run(*sentences)
 
 
 @pytest.mark.full

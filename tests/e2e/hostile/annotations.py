@@ -139,7 +139,7 @@ INPUTS: dict[str, Input] = {
     **{f"an annotation with {what}": partial(Attack.asking, intent=text) for what, text in TEXTS.items()},
     "half a surrogate on a plain Job": _on_a_plain_job,
     "every annotation of Muster's, forged": _every_annotation_of_ours,
-    "a template name of 200 KB on an owned Job": partial(_group_template, "t" * 200 * KILOBYTE),
+    "a template name of 100 KB on an owned Job": partial(_group_template, "t" * 100 * KILOBYTE),
     "a template name with escapes on an owned Job": partial(_group_template, ANSI + LOG_LINE + BIDI),
     "a pod template that presets a group with a path": partial(_preset_group, "../../../secrets/x"),
     "a pod template that presets a group of 200 KB": partial(_preset_group, "g" * 200 * KILOBYTE),

@@ -82,7 +82,14 @@ class Attack:
     native: bool
     must_run: list[str] = field(default_factory=list)
     """Jobs whose pods must all get a node, whatever Muster thinks of them."""
+    must_hear: list[str] = field(default_factory=list)
+    """Jobs of which Muster must say why they wait, or that they do not: the words may be the attacker's."""
     spare: list[str] = field(default_factory=list)
+
+    @property
+    def beside(self) -> str:
+        """What the gangs are called that somebody else starts beside it."""
+        return f"beside-{self.name}"
 
     @property
     def api(self) -> Api:
@@ -98,8 +105,10 @@ class Attack:
         return self.spare[-1]
 
     def gang(self, suffix: str = "", runs: bool = False, namespace: str = "", **spec: Any) -> Object:
-        """A gang of two; `runs` if it has to start."""
-        return self.job(gang_job(f"{self.name}{suffix}", 2, cpu="10m", **spec), runs, namespace)
+        """A gang of two, but for what `spec` changes; `runs` if it has to start."""
+        body = gang_job(f"{self.name}{suffix}", 2, cpu="10m", pod=spec.pop("pod", None))
+        body["spec"].update(spec)
+        return self.job(body, runs, namespace)
 
     def plain(self, suffix: str = "", runs: bool = False, **spec: Any) -> Object:
         return self.job(job(f"{self.name}{suffix}", cpu="10m", **spec), runs)

@@ -119,9 +119,10 @@ def _deleted_in_a_loop(attack: Attack) -> None:
 
 
 def _workload_deleted_in_a_loop(attack: Attack) -> None:
-    job = attack.gang(runs=True)
-    for _ in range(5):
-        for found in attack.seen("workloads", job):
+    """Muster makes it again until the PodGroup is there, which needs none any more."""
+    attack.seen("workloads", attack.gang(runs=True))
+    for _ in range(20):
+        for found in attack.api.list("workloads", attack.namespace):
             with contextlib.suppress(ApiError):
                 attack.api.delete("workloads", found["metadata"]["name"], attack.namespace)
 
@@ -186,6 +187,7 @@ def _forged_status(status: str, attack: Attack) -> None:
     odd = {**condition, "type": "example.com/Odd"}
     body = {"status": {"conditions": [condition, odd]}}
     attack.patch("podgroups", group["metadata"]["name"], body, part="/status")
+    attack.must_hear.append(attack.name)
 
 
 def _of_a_long_name(attack: Attack) -> None:
@@ -226,7 +228,7 @@ INPUTS: dict[str, Input] = {
     "a PodGroup that never goes": _held_group,
     "a Workload that never goes": _held_workload,
     "a PodGroup that is deleted eight times": _deleted_in_a_loop,
-    "a Workload that is deleted five times": _workload_deleted_in_a_loop,
+    "a Workload that is deleted as soon as it is there": _workload_deleted_in_a_loop,
     "a pair whose owners and labels are taken off": _stripped,
     "the name of the Workload, taken": partial(_squatted_workloads, 1, True),
     "the first sixteen names of the Workload, taken": partial(_squatted_workloads, 16, True),

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from tests.e2e.hostile.annotations import ANSI, LOG_LINE
-from tests.e2e.hostile.attack import INDEX_LABEL, KILOBYTE, Attack, Input, pod
+from tests.e2e.hostile.attack import INDEX_LABEL, KILOBYTE, OWNER, Attack, Input, pod
 from tests.e2e.support.api import Object
 from tests.e2e.support.objects import GROUPED_LABEL, POD_GROUP_ANNOTATION
 
@@ -70,6 +70,12 @@ def _odd_index(attack: Attack) -> None:
     attack.pod({}, metadata={"name": attack.name, "labels": {INDEX_LABEL: "abc"}})
 
 
+def _two_controllers(attack: Attack) -> None:
+    """The server refuses it, but asks Muster first."""
+    owners = [{**OWNER, "name": attack.name, "uid": str(uuid.uuid4())} for _ in range(2)]
+    attack.pod(metadata={"name": attack.name, "ownerReferences": owners})
+
+
 def _in_the_group(group: str, attack: Attack) -> None:
     metadata = {
         "name": attack.name,
@@ -131,6 +137,7 @@ def _words_of_a_forged_scheduler(attack: Attack) -> None:
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
     attack.patch("podgroups", group, {"status": {"conditions": [said]}}, part="/status")
+    attack.must_hear.append(attack.name)
 
 
 INPUTS: dict[str, Input] = {
@@ -149,6 +156,8 @@ INPUTS: dict[str, Input] = {
     "a pod of a kind with escapes": partial(_owned, {"kind": ANSI, "apiVersion": "batch/v1"}),
     "a pod that blocks its owner's deletion": partial(_owned, {"blockOwnerDeletion": True}),
     "a pod with a Job as an owner that does not control it": partial(_owned, {"controller": False}),
+    "a pod with two controllers": _two_controllers,
+    "a pod whose owner has no UID": partial(_owned, {"uid": ""}),
     "a pod with 300 owners": _many_owners,
     "pods that a stranger puts into a Job": _joins_by_force,
     "a pod with a Job's labels and no owner": _looks_like_a_member,
