@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from muster.api.podgroup import GangState
 from muster.core.reasons import EventReason, Reason
 from muster.core.resizing import Why
+from muster.runtime.tasks import Task
 from tests.e2e.support.api import Api, ApiError, Object
 
 LONGEST_LINE = 2_000
@@ -25,6 +26,7 @@ LABELS: dict[str, set[str]] = {
     "state": {each.value for each in GangState},
     "stage": {"workload", "podgroup", "scheduled"},
     "queue": QUEUES,
+    "task": {each.value for each in Task},
     "outcome": {"done", "failed"},
     "webhook": {"pod-gate", "parallelism-guard", "pod-groups", "intents"},
     "verdict": {"joined", "allowed", "refused"},
