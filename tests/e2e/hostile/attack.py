@@ -16,6 +16,8 @@ ACCOUNT = "mallory"
 OWNER: Object = {"apiVersion": "batch/v1", "kind": "Job", "controller": True}
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 KILOBYTE = 1_000
+LONGEST_REFUSAL = 2_000
+"""Characters. The Job controller posts a refusal as an event."""
 
 
 class Unreachable(AssertionError):
@@ -26,7 +28,11 @@ def by_muster(refusal: ApiError) -> bool:
     """Muster's webhook refused it, so the input reached Muster."""
     if "failed calling webhook" in refusal.message:
         raise Unreachable(refusal.message)
-    return "muster" in refusal.message and "denied the request" in refusal.message
+    if "muster" not in refusal.message or "denied the request" not in refusal.message:
+        return False
+    assert len(refusal.message) < LONGEST_REFUSAL, f"a refusal of {len(refusal.message)} characters"
+    assert refusal.message.isprintable(), f"a refusal that is not printable: {refusal.message!r}"
+    return True
 
 
 @dataclass

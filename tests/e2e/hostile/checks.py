@@ -12,7 +12,7 @@ from muster.core.resizing import Why
 from muster.runtime.tasks import Task
 from tests.e2e.support.api import Api, ApiError, Object
 
-LONGEST_LINE = 2_000
+LONGEST_LINE = 3_500
 LONGEST_MESSAGE = 1_024
 MOST_METRIC_BYTES = 128 * 1024
 RESOURCES = {
