@@ -6,6 +6,7 @@ and one in another must start as always. The inputs are tables: tests/e2e/hostil
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -32,7 +33,7 @@ def stock_trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
     """A stock API server with Muster's CRDs in Muster's own group."""
     cluster = start_cluster("hostile", "--profile", "stock", "--nodes", "8", "--node-cpu", "64", "--kcm-qps", "500")
     try:
-        cluster.scheduling_group = "scheduling.muster.dev"
+        cluster = replace(cluster, scheduling_group="scheduling.muster.dev")
         install_crds(cluster)
         with trial_on(cluster, tmp_path_factory.mktemp("hostile"), native=False, log_format="text") as made:
             yield made
