@@ -8,6 +8,8 @@ import orjson
 from muster.config.types import Logging
 
 TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+MAX_MESSAGE = 3_000
+"""Characters. Muster bounds what it quotes; libraries that log through us do not."""
 
 
 class Json(logging.Formatter):
@@ -18,10 +20,10 @@ class Json(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _bounded(record.getMessage()),
         }
         if job := getattr(record, "job", None):
-            told["job"] = str(job)
+            told["job"] = _bounded(str(job))
         if record.exc_info:
             told["trace"] = self.formatException(record.exc_info)
         return orjson.dumps(_encodable(told)).decode()
@@ -31,7 +33,7 @@ class Text(logging.Formatter):
     """For people. Only a trace of our own has more than one line."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
-        record.message = "".join(char if char.isprintable() else " " for char in record.message)
+        record.message = _bounded(record.message)
         return super().formatMessage(record)
 
 
@@ -52,6 +54,12 @@ def _in_one_line(record: logging.LogRecord) -> bool:
     if record.name.startswith("kopf"):
         record.exc_info = None
     return True
+
+
+def _bounded(message: str) -> str:
+    """Printable and not too long. JSON alone escapes neither C1 controls nor text that runs from right to left."""
+    printable = "".join(char if char.isprintable() else " " for char in message[: MAX_MESSAGE + 1])
+    return printable if len(printable) <= MAX_MESSAGE else f"{printable[:MAX_MESSAGE]}…"
 
 
 def _encodable(told: dict[str, str]) -> dict[str, str]:

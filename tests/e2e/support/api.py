@@ -23,6 +23,7 @@ PATHS = {
     "namespaces": "/api/v1",
     "nodes": "/api/v1",
     "resourcequotas": "/api/v1",
+    "limitranges": "/api/v1",
     "serviceaccounts": "/api/v1",
     "secrets": "/api/v1",
     "services": "/api/v1",

@@ -63,12 +63,18 @@ class Cluster:
 
     def writes_by_muster(self, since: int = 0) -> list[dict[str, Any]]:
         """Every change that Muster's account asked for, from the API server's own log."""
-        with self.audit_log.open("rb") as log:
-            log.seek(since)
-            whole, _, _unfinished = log.read().rpartition(b"\n")
-        lines = [json.loads(line) for line in whole.splitlines()]
         writes = {"create", "update", "patch", "delete", "deletecollection"}
-        return [line for line in lines if line["user"]["username"] == ACCOUNT and line["verb"] in writes]
+        return [call for call in self.calls_by_muster(since) if call["verb"] in writes]
+
+    def calls_by_muster(self, since: int = 0) -> list[dict[str, Any]]:
+        """Likewise, with what it only read. A line that was half written at that moment is left out."""
+        with self.audit_log.open("rb") as log:
+            if since:
+                log.seek(since - 1)
+                log.readline()
+            whole, _, _unfinished = log.read().rpartition(b"\n")
+        calls = [json.loads(line) for line in whole.splitlines()]
+        return [call for call in calls if call["user"]["username"] == ACCOUNT]
 
     def restart(self, *flags: str) -> None:
         hack_cluster("restart", "--name", self.name, *flags)
