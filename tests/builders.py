@@ -295,7 +295,5 @@ def copied(raw: Object) -> Object:
 
 def missing_right(verb: str, plural: str) -> Forbidden:
     """As the API server answers an account that lacks the right."""
-    return Forbidden(
-        f'{plural}.scheduling.k8s.io is forbidden: User "system:serviceaccount:muster-system:muster" cannot {verb} '
-        f'resource "{plural}" in API group "scheduling.k8s.io" in the namespace "default"'
-    )
+    where = 'in API group "scheduling.k8s.io" at the cluster scope'
+    return Forbidden(f'{plural}.scheduling.k8s.io is forbidden: User "x" cannot {verb} resource "{plural}" {where}')

@@ -9,6 +9,7 @@ from muster.admission import gate
 from muster.api.dialect import NATIVE, Dialect
 from muster.api.job import JobView
 from muster.core import decide, desired, ownership
+from muster.core.actions import CreateWorkload
 from muster.core.admit import ALLOWED, admit_pod
 from muster.core.admit import Verdict as Answer
 from muster.core.decide import Decision, Membership, Rules
@@ -48,7 +49,7 @@ def pod_group_before_workload(patch: Patch) -> None:
 
     def begin(job: JobView, seen: Observed, rules: decide.Rules) -> Decision:
         decision = original(job, seen, rules)
-        if not isinstance(decision.action, decide.CreateWorkload):
+        if not isinstance(decision.action, CreateWorkload):
             return decision
         group = desired_pod_group(job, decision.action.workload, decision.group, NATIVE)
         return decide._create_pod_group(group)

@@ -111,7 +111,8 @@ def slim_metadata(metadata: Raw) -> dict[str, Any]:
         "namespace": text(metadata, "namespace"),
         "uid": text(metadata, "uid", MAX_UID),
         "resourceVersion": text(metadata, "resourceVersion", MAX_WORD),
-        "deletionTimestamp": text(metadata, "deletionTimestamp", MAX_WORD) or None,
+        "creationTimestamp": text(metadata, "creationTimestamp", MAX_WORD),
+        "deletionTimestamp": text(metadata, "deletionTimestamp", MAX_WORD),
         "generation": integer(metadata, "generation"),
         "finalizers": _finalizers(metadata),
     }

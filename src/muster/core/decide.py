@@ -12,6 +12,7 @@ from muster.api.dialect import Dialect
 from muster.api.job import JobView
 from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
+from muster.core.actions import Action, CreatePodGroup, CreateWorkload
 from muster.core.desired import desired_pod_group, desired_workload, workload_behind
 from muster.core.eligibility import CHANGED_MIND, SHAPES, Policy, left_alone
 from muster.core.naming import workload_name
@@ -27,7 +28,7 @@ from muster.core.ownership import (
     workloads_of,
 )
 from muster.core.reasons import Reason
-from muster.core.release import Release, may_begin_again, released_next
+from muster.core.release import may_begin_again, released_next
 from muster.core.sizing import was_gang
 from muster.core.wish import wish_of
 from muster.workloadbuilder import InvalidConfiguration
@@ -44,27 +45,6 @@ class Membership(Enum):
     PLAIN = "plain"
     HOLD = "hold"
     """Neither yet: refuse it, and the Job controller tries again."""
-
-
-@dataclass(frozen=True, slots=True)
-class CreateWorkload:
-    workload: Workload
-
-    @property
-    def name(self) -> str:
-        return self.workload.metadata.name
-
-
-@dataclass(frozen=True, slots=True)
-class CreatePodGroup:
-    pod_group: PodGroup
-
-    @property
-    def name(self) -> str:
-        return self.pod_group.metadata.name
-
-
-Action = CreateWorkload | CreatePodGroup | Release
 
 
 @dataclass(frozen=True, slots=True)

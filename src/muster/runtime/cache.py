@@ -11,7 +11,7 @@ ten times the memory, and a cluster has two of them for every gang.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
@@ -122,8 +122,11 @@ class Cache:
     def pod_group(self, namespace: str, name: str) -> PodGroup | None:
         return self._pod_groups.get((namespace, name))
 
-    def every_pod_group(self) -> tuple[PodGroup, ...]:
-        return tuple(self._pod_groups.items.values())
+    def every_pod_group(self) -> Iterator[PodGroup]:
+        """One at a time, also while the cache changes."""
+        for place in list(self._pod_groups.entries):
+            if (group := self._pod_groups.get(place)) is not None:
+                yield group
 
     def pod_groups_of(self, workload: Workload) -> tuple[PodGroup, ...]:
         return self._pod_groups.find(_place(workload.metadata))

@@ -16,7 +16,7 @@ from muster.api.workload import Workload
 from muster.core.decide import Rules, decide
 from muster.core.profile import Agree, Change, Keep, ProbeAgain
 from muster.core.resizing import misfit
-from muster.kube.client import KubeClient, Object, pages
+from muster.kube.client import Object, pages
 from muster.kube.errors import KubeError
 from muster.kube.lanes import Lane, in_lane
 from muster.kube.probing import find_missing_right, find_problem

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from muster.api.podgroup import PodGroup
 from muster.api.workload import Workload
-from muster.core.decide import Action, CreateWorkload
+from muster.core.actions import Action, CreateWorkload
 from muster.core.dropped import dropped_policy
 from muster.core.observed import Observed
 from muster.core.ownership import is_leftover

@@ -10,7 +10,8 @@ from itertools import count
 
 from muster.api.job import JobView
 from muster.api.keys import JobRef, Uid
-from muster.core.decide import Action, CreateWorkload, Decision, Membership, Rules, anchor_of, decide
+from muster.core.actions import Action, CreateWorkload
+from muster.core.decide import Decision, Membership, Rules, anchor_of, decide
 from muster.core.observed import Observed
 from muster.core.reasons import EventReason
 from muster.kube.errors import Forbidden

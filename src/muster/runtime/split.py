@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from muster.api.job import JobView
 from muster.api.keys import JobKey, Uid
 from muster.api.pod import CONTROLLER_UID_LABEL, PodView
-from muster.api.podgroup import PodGroup
 from muster.api.wire import Unreadable
 from muster.core.reasons import EventReason
 from muster.core.split import Sides, can_split, is_split, split_sentence
 from muster.kube.client import every_item
 from muster.kube.errors import KubeError
 from muster.kube.resources import PODS
+from muster.runtime.cache import Place
 from muster.runtime.events import Recorder
 from muster.runtime.observer import LIVE, Observer
 
@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 SLICE = 100
 OF_JOBS = {"labelSelector": CONTROLLER_UID_LABEL, "fieldSelector": LIVE}
 
-Gangs = dict[Uid, tuple[JobView, PodGroup]]
-"""By the UID of the Job."""
+Gangs = dict[Uid, tuple[JobView, Place]]
+"""By the UID of the Job, with the place of its PodGroup: whole PodGroups of a large cluster would take much memory."""
 
 
 @dataclass(slots=True)
@@ -52,12 +52,15 @@ class SplitCheck:
         self._report(gangs, sides)
 
     def _report(self, gangs: Gangs, sides: dict[Uid, Sides]) -> None:
-        split = {uid: seen for uid, seen in sides.items() if is_split(gangs[uid][1], seen)}
-        self._occasions = {uid: self._occasions.get(uid, seen.oldest[1]) for uid, seen in split.items()}
-        for uid, seen in split.items():
-            job, group = gangs[uid]
-            occasion = f"{group.metadata.uid} {self._occasions[uid]}"
-            self.recorder.warn(job, EventReason.GANG_SPLIT, split_sentence(group, seen), occasion)
+        occasions: dict[Uid, str] = {}
+        for uid, seen in sides.items():
+            job, place = gangs[uid]
+            group = self.observer.cache.pod_group(*place) if seen.waiting and seen.outside else None
+            if group is not None and is_split(group, seen):
+                occasions[uid] = self._occasions.get(uid, seen.oldest[1])
+                occasion = f"{group.metadata.uid} {occasions[uid]}"
+                self.recorder.warn(job, EventReason.GANG_SPLIT, split_sentence(group, seen), occasion)
+        self._occasions = occasions
 
     async def _gangs(self) -> Gangs:
         """From the cache, which the resync has just brought up to date."""
@@ -67,7 +70,7 @@ class SplitCheck:
             owner = group.metadata.controller
             job = cache.jobs.get(JobKey(group.metadata.namespace, owner.name)) if owner is not None else None
             if job is not None and can_split(job, group):
-                gangs[job.uid] = (job, group)
+                gangs[job.uid] = (job, (group.metadata.namespace, group.metadata.name))
             if number % SLICE == 0:
                 await asyncio.sleep(0)
         return gangs

@@ -7,7 +7,7 @@ from muster.api.job import JobView
 from muster.api.keys import Uid
 from muster.core.naming import pod_group_name, template_name, workload_name
 from muster.core.reasons import EventReason
-from muster.runtime.events import Event
+from muster.runtime.events import Event, Subject
 from tests.e2e.hostile.annotations import ANSI, LOG_LINE
 from tests.e2e.hostile.attack import Attack, Input, with_metadata
 from tests.e2e.support.api import ApiError, Object
@@ -155,7 +155,7 @@ def _squatted_groups(count: int, attack: Attack) -> None:
 def _squatted_event(attack: Attack) -> None:
     job = _suspended(attack)
     said = f"Created Workload {workload_name(attack.name, Uid(job['metadata']['uid']))}"
-    name = Event(JobView.parse(job), "Normal", EventReason.WORKLOAD_CREATED, said).name
+    name = Event(Subject.of(JobView.parse(job)), "Normal", EventReason.WORKLOAD_CREATED, said).name
     about = {"kind": "ConfigMap", "namespace": attack.namespace, "name": "x"}
     _put(attack, "events", {"metadata": {"name": name}, "involvedObject": about, "reason": "X", "message": ANSI})
     _resume(attack)

@@ -3,7 +3,8 @@
 import pytest
 
 from muster.core import ownership
-from muster.core.decide import CreateWorkload, Membership, Rules, anchor_of, decide
+from muster.core.actions import CreateWorkload
+from muster.core.decide import Membership, Rules, anchor_of, decide
 from muster.core.eligibility import Policy
 from muster.core.naming import pod_group_name
 from muster.core.observed import Observed

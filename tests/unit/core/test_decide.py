@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from muster.core.decide import CreatePodGroup, CreateWorkload, Decision, Membership, decide
+from muster.core.actions import CreatePodGroup, CreateWorkload
+from muster.core.decide import Decision, Membership, decide
 from muster.core.naming import pod_group_name
 from muster.core.observed import Observed
 from muster.core.reasons import EventReason, Reason

@@ -2,8 +2,9 @@
 
 import pytest
 
+from muster.core.actions import CreatePodGroup
 from muster.core.complaints import complaints
-from muster.core.decide import CreatePodGroup, Membership, decide
+from muster.core.decide import Membership, decide
 from muster.core.eligibility import left_alone
 from muster.core.observed import Observed
 from muster.core.policy import Policy

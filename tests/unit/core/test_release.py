@@ -4,7 +4,8 @@ import pytest
 
 from muster.api.job import PREBUILT_WORKLOAD, QUEUE_NAME
 from muster.api.scheduling import GangPolicy
-from muster.core.decide import CreatePodGroup, CreateWorkload, Decision, Membership, Rules, decide
+from muster.core.actions import CreatePodGroup, CreateWorkload
+from muster.core.decide import Decision, Membership, Rules, decide
 from muster.core.naming import pod_group_name
 from muster.core.observed import NO_PODS, Observed, Pods
 from muster.core.policy import Policy, ReleaseOnSuspend

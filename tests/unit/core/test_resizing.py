@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.dialect import NATIVE
+from muster.core.actions import CreatePodGroup
 from muster.core.admit import admit_parallelism
-from muster.core.decide import CreatePodGroup, Rules, decide
+from muster.core.decide import Rules, decide
 from muster.core.desired import desired_pod_group
 from muster.core.eligibility import Policy
 from muster.core.naming import pod_group_name

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.core.decide import CreatePodGroup, CreateWorkload, Membership, decide
+from muster.core.actions import CreatePodGroup, CreateWorkload
+from muster.core.decide import Membership, decide
 from muster.core.observed import NO_PODS, Observed
 from muster.core.reasons import EventReason, Reason
 from tests.builders import JobBuilder, a_gang, a_job, a_pod_group, a_workload

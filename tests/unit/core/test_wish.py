@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.dialect import NATIVE
-from muster.core.decide import CreatePodGroup, CreateWorkload, Membership, Rules, decide
+from muster.core.actions import CreatePodGroup, CreateWorkload
+from muster.core.decide import Membership, Rules, decide
 from muster.core.desired import desired_workload
 from muster.core.eligibility import left_alone
 from muster.core.observed import NO_PODS, Observed, Pods

@@ -1,0 +1,28 @@
+"""The writes that a decision may ask for."""
+
+from dataclasses import dataclass
+
+from muster.api.podgroup import PodGroup
+from muster.api.workload import Workload
+from muster.core.release import Release
+
+
+@dataclass(frozen=True, slots=True)
+class CreateWorkload:
+    workload: Workload
+
+    @property
+    def name(self) -> str:
+        return self.workload.metadata.name
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePodGroup:
+    pod_group: PodGroup
+
+    @property
+    def name(self) -> str:
+        return self.pod_group.metadata.name
+
+
+Action = CreateWorkload | CreatePodGroup | Release
