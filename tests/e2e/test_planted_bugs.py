@@ -58,7 +58,7 @@ def begun(cluster: Cluster, folder: Path, count: int, **settings: object) -> Ite
         made = Planted(replicas, switches)
         replicas.wait_until_ready()
         yield made
-        codes = replicas.stop()
+        codes = [replica.terminate() for replica in replicas]  # one SIGTERM each
     assert codes == [0] * count, "SIGTERM ends it in order"
 
 
@@ -206,25 +206,31 @@ def test_a_task_that_keeps_dying_makes_its_replica_not_ready_until_it_lives(
     muster.assert_alive()
 
 
+INNER_TASKS = [task for task in TASKS if task not in {"generation", "leader-work"}]
+"""Without those that run others: their death cancels the tasks in them, which then do not die by themselves."""
+
+
 @pytest.mark.full
 def test_every_task_may_die_once(api: Api, muster: Planted, namespace: str) -> None:
-    """All at once, and on both replicas: each starts again, and nobody has to know."""
+    """All at once, and on both replicas: each starts again, and the gang beside them starts."""
     muster.leader()
-    before = {(replica.name, task): metric(replica, RESTARTS, task) for replica in muster.replicas for task in TASKS}
+    before = {
+        (replica.name, task): metric(replica, RESTARTS, task) for replica in muster.replicas for task in INNER_TASKS
+    }
     for replica in muster.replicas:
-        for task in TASKS:
+        for task in INNER_TASKS:
             muster.switch(replica, task).write_text("once")
 
     def restarted(replica: Replica, task: str) -> bool:
         return metric(replica, RESTARTS, task) > before[replica.name, task]
 
     eventually(
-        lambda: all(any(restarted(replica, task) for replica in muster.replicas) for task in TASKS),
+        lambda: all(any(restarted(replica, task) for replica in muster.replicas) for task in INNER_TASKS),
         "each task died",
         SECONDS,
     )
     for replica in muster.replicas:  # those of the leader's work do not run on the other one
-        for task in TASKS:
+        for task in INNER_TASKS:
             muster.switch(replica, task).unlink(missing_ok=True)
     api.create("jobs", gang_job("good", SIZE), namespace)
     assert_starts_as_a_gang(api, namespace, "good")
