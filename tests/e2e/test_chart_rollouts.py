@@ -13,12 +13,12 @@ from tests.e2e.support.replicas import WEBHOOKS
 from tests.e2e.support.waiting import eventually
 
 WAIT = ("--wait", "--timeout", "120s")
-ROLLOUTS = 4
+ROLLOUTS = 6
 
 
 @pytest.fixture(scope="module")
 def installed() -> Iterator[Cluster]:
-    cluster = bare_cluster("rollouts", "--profile", "stock", "--nodes", "3")
+    cluster = bare_cluster("rollouts", "--profile", "stock", "--nodes", "2")
     quota = ("--set", "priorityClassQuota.enabled=true")
     helm("install", "muster", str(CHART), *WAIT, "--create-namespace", *quota, kubeconfig=cluster.kubeconfig)
     yield cluster
