@@ -151,14 +151,16 @@ def reader_of(intake: Intake, limit: int) -> Callable[[web.Request], Awaitable[w
 
 
 async def test_large_bodies_together_are_bounded_and_the_oldest_goes(caplog: pytest.LogCaptureFixture) -> None:
-    large = 2 * SMALL_BYTES
-    async with listening(Limits(), reader_of(Intake(total=2 * large), large)) as port:
-        begun = [await connect(port.port, first=(POST % large).encode()) for _ in range(3)]
+    large, most = 3 * SMALL_BYTES, 2 * SMALL_BYTES
+    async with listening(Limits(), reader_of(Intake(total=5 * SMALL_BYTES), large)) as port:
+        begun = [await connect(port.port, first=(POST % large).encode() + b" " * most) for _ in range(3)]
         assert await closed(begun[0])
         for _, writer in begun[1:]:
-            writer.write(b" " * large)
-        for reader, _ in begun[1:]:
-            assert await reader.readuntil(f"hello {large}".encode())
+            writer.write(b" " * (large - most))
+            await writer.drain()
+            await asyncio.sleep(0.1)
+        assert await begun[1][0].readuntil(f"hello {large}".encode())
+        assert await begun[2][0].readuntil(f"hello {large}".encode())
     assert not [record for record in caplog.records if record.exc_info]
 
 
@@ -181,7 +183,7 @@ async def test_a_body_that_ends_early_leaves_no_traceback(caplog: pytest.LogCapt
 async def test_small_bodies_never_wait_for_large_ones() -> None:
     large = 2 * SMALL_BYTES
     async with listening(Limits(), reader_of(Intake(total=large), large)) as port:
-        await connect(port.port, first=(POST % large).encode())
+        await connect(port.port, first=(POST % large).encode() + b" " * (large - 1))
         small = await connect(port.port, first=(POST % 5).encode() + b"small")
         assert await small[0].readuntil(b"hello 5")
 
