@@ -9,7 +9,7 @@ from aiohttp import web
 KIB, MIB = 1024, 1024 * 1024
 SMALL_BYTES = 64 * KIB
 """Bodies up to this size are not counted: the number of connections bounds them. Nearly all honest ones are smaller."""
-LARGE_BYTES = 32 * MIB
+LARGE_BYTES = 16 * MIB
 """What all larger ones may have together."""
 BYTES_PER_SECOND = 8 * MIB
 """How fast all larger ones are read together. TLS takes time, and small ones need it more."""
