@@ -98,6 +98,7 @@ async def test_one_caller_s_deadline_does_not_cut_off_the_others(cluster: FakeCl
 
 async def test_work_goes_on_when_all_callers_have_left(cluster: FakeCluster, slow: SlowClient) -> None:
     formation = build(slow).formation
+    formation.observer.cache.put_job(JOB.view())  # else it is looked up first, and nothing has begun yet
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
             await formation.ensure(JOB.ref)
