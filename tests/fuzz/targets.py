@@ -21,7 +21,7 @@ from muster.api.dialect import CRD_IN_OWN_GROUP, NATIVE
 from muster.api.indexes import count_indexes
 from muster.api.job import MAX_INTENT, JobView
 from muster.api.pod import PodView
-from muster.api.wire import MAX_MESSAGE, Unreadable
+from muster.api.wire import MAX_MESSAGE, MAX_NAME, Unreadable
 from muster.config.loading import BadSettings, parse
 from muster.core.complaints import complaints
 from muster.core.decide import Rules, decide
@@ -40,7 +40,12 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PLAN = Plan(("muster.muster-system.svc",), timedelta(days=300), timedelta(days=30))
 RULES = (Rules(NATIVE), Rules(CRD_IN_OWN_GROUP))
 TRAINING = a_gang("train").uid("a-uid").view()
-LONGEST_STRING = {"intent": MAX_INTENT + 1, "message": MAX_MESSAGE, "unschedulable": MAX_MESSAGE}
+NAMES = ("name", "namespace", "uid", "resource_version", "scheduler_name", "priority_class", "node_name", "managed_by")
+LONGEST_INPUT = 4096
+"""Of the fuzzer: what a server bounds may be as long as that."""
+LONGEST_STRING = {"intent": MAX_INTENT + 1, "message": MAX_MESSAGE, "unschedulable": MAX_MESSAGE} | dict.fromkeys(
+    NAMES, MAX_NAME
+)
 
 NotAReview: type[Exception] = getattr(admission, "NotAReview", Unreadable)
 
@@ -72,7 +77,7 @@ def error_values(*errors: type[Exception]) -> Iterator[None]:
 def _check_strings(value: Any, name: str = "") -> None:
     """No string in it is longer than its kind of field may be."""
     if isinstance(value, str):
-        assert len(value) <= LONGEST_STRING.get(name, 1024), name
+        assert len(value) <= LONGEST_STRING.get(name, LONGEST_INPUT), name
         value.encode()
     elif is_dataclass(value):
         for field in fields(value):

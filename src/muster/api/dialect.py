@@ -5,7 +5,7 @@ same group where the API server does not own it, in Muster's own everywhere else
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -15,6 +15,10 @@ from muster.api.podgroup import PodGroup
 from muster.api.wire import MAX_WORD, Raw, Unreadable, as_object, integer, mapping, mappings, text, words
 from muster.api.workload import Workload
 
+Thing = TypeVar("Thing", Workload, PodGroup)
+_MAX_BYTES = 64 * 1024
+"""The API server lets a Workload have a third of that, and a PodGroup less."""
+_REF = ("apiGroup", "kind", "name")
 _CONDITIONS = 16
 """Of a PodGroup that are read. The API has two."""
 _KEPT = ("name", "namespace", "labels", "annotations", "ownerReferences")
@@ -41,16 +45,10 @@ class Dialect:
         return f"{self.api_version} ({'built in' if self.native else 'CRDs'})"
 
     def read_workload(self, raw: object) -> Workload:
-        try:
-            return Workload.model_validate(_slim(raw, "Workload"))
-        except ValidationError as error:
-            raise Unreadable(_first_problem("Workload", error)) from error
+        return _read(Workload, raw)
 
     def read_pod_group(self, raw: object) -> PodGroup:
-        try:
-            return PodGroup.model_validate(_slim(raw, "PodGroup"))
-        except ValidationError as error:
-            raise Unreadable(_first_problem("PodGroup", error)) from error
+        return _read(PodGroup, raw)
 
     def manifest(self, thing: Workload | PodGroup) -> dict[str, Any]:
         """The object as the API server wants it: only what was set."""
@@ -100,10 +98,24 @@ def _add(metadata: Raw, field: str, key: str, value: str) -> dict[str, Any]:
     return {"op": "add", "path": f"/metadata/{field}/{key.replace('~', '~0').replace('/', '~1')}", "value": value}
 
 
+def _read(model: type[Thing], raw: object) -> Thing:
+    kind = model.__name__
+    try:
+        read = model.model_validate(_slim(raw, kind))
+    except ValidationError as error:
+        raise Unreadable(_first_problem(kind, error)) from error
+    if len(read.model_dump_json()) > _MAX_BYTES:
+        raise Unreadable(f"{kind} is larger than {_MAX_BYTES} bytes, without its metadata")
+    return read
+
+
 def _slim(raw: object, kind: str) -> dict[str, Any]:
     """What Muster looks at, bounded. What the API server bounds itself stays as it is."""
     thing = as_object(raw, kind)
-    slim = {"metadata": slim_metadata(mapping(thing, "metadata")), "spec": thing.get("spec")}
+    spec = thing.get("spec")
+    if isinstance(spec, dict) and isinstance(ref := spec.get("controllerRef"), dict):
+        spec = {**spec, "controllerRef": {field: text(ref, field) for field in _REF if ref.get(field) is not None}}
+    slim = {"metadata": slim_metadata(mapping(thing, "metadata")), "spec": spec}
     if status := mapping(thing, "status"):
         slim["status"] = {
             "conditions": [_slim_condition(each) for each in mappings(status, "conditions")[:_CONDITIONS]]

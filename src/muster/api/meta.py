@@ -11,8 +11,6 @@ from muster.api.wire import MAX_UID, MAX_WORD, Raw, flag, integer, mapping, mapp
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "muster"
-MAX_STRING = 1024
-"""Characters of any string in a Workload or PodGroup; the API server bounds nearly all of them below that."""
 MAX_FINALIZERS = 64
 MAX_FINALIZER = 317
 """Characters: a prefix, a slash and a name."""
@@ -26,7 +24,6 @@ class Wire(BaseModel):
         alias_generator=to_camel,
         populate_by_name=True,
         extra="ignore",
-        str_max_length=MAX_STRING,
         use_attribute_docstrings=True,  # they become the descriptions in our CRDs
     )
 
