@@ -20,6 +20,7 @@ from muster.admission.server import time_to_answer
 from muster.api.dialect import CRD_IN_OWN_GROUP, NATIVE
 from muster.api.indexes import count_indexes
 from muster.api.job import MAX_INTENT, JobView
+from muster.api.meta import ObjectMeta, OwnerReference
 from muster.api.pod import PodView
 from muster.api.wire import MAX_MESSAGE, MAX_NAME, Unreadable
 from muster.config.loading import BadSettings, parse
@@ -40,12 +41,9 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PLAN = Plan(("muster.muster-system.svc",), timedelta(days=300), timedelta(days=30))
 RULES = (Rules(NATIVE), Rules(CRD_IN_OWN_GROUP))
 TRAINING = a_gang("train").uid("a-uid").view()
-NAMES = ("name", "namespace", "uid", "resource_version", "scheduler_name", "priority_class", "node_name", "managed_by")
-LONGEST_INPUT = 4096
-"""Of the fuzzer: what a server bounds may be as long as that."""
-LONGEST_STRING = {"intent": MAX_INTENT + 1, "message": MAX_MESSAGE, "unschedulable": MAX_MESSAGE} | dict.fromkeys(
-    NAMES, MAX_NAME
-)
+LONGEST_INPUT = 16 * 1024
+"""A spec of which the server bounds every string may have any that fits the input."""
+LONGEST_STRING = {"intent": MAX_INTENT + 1, "message": MAX_MESSAGE, "unschedulable": MAX_MESSAGE}
 
 NotAReview: type[Exception] = getattr(admission, "NotAReview", Unreadable)
 
@@ -74,20 +72,21 @@ def error_values(*errors: type[Exception]) -> Iterator[None]:
             _check_sentence(sentence)
 
 
-def _check_strings(value: Any, name: str = "") -> None:
+def _check_strings(value: Any, name: str = "", most: int = MAX_NAME) -> None:
     """No string in it is longer than its kind of field may be."""
     if isinstance(value, str):
-        assert len(value) <= LONGEST_STRING.get(name, LONGEST_INPUT), name
+        assert len(value) <= LONGEST_STRING.get(name, most), name
         value.encode()
     elif is_dataclass(value):
         for field in fields(value):
             _check_strings(getattr(value, field.name), field.name)
     elif isinstance(value, BaseModel):
         for field_name in type(value).model_fields:
-            _check_strings(getattr(value, field_name), field_name)
+            bound = MAX_NAME if isinstance(value, ObjectMeta | OwnerReference) else LONGEST_INPUT
+            _check_strings(getattr(value, field_name), field_name, bound)
     elif isinstance(value, dict | list | tuple | frozenset):
         for each in [*value, *(value.values() if isinstance(value, dict) else ())]:
-            _check_strings(each)
+            _check_strings(each, name, most)
 
 
 def intent(data: bytes) -> None:
