@@ -1,6 +1,7 @@
 """What must hold after any input: log and events are printable and bounded, and no metric has a user's word."""
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from muster.core.resizing import Why
 from muster.runtime.tasks import Task
 from tests.e2e.support.api import Api, ApiError, Object
 
+TEXT_LINE = re.compile(r"\d{4}-\d\d-\d\d [\d:,]+ (?P<level>[A-Z]+) (?P<logger>[\w.]+): (?P<message>.*)")
 LONGEST_LINE = 3_500
 LONGEST_MESSAGE = 1_024
 MOST_METRIC_BYTES = 128 * 1024
@@ -46,14 +48,18 @@ def log_problems(log: str) -> Iterable[str]:
             yield f"a log line is not printable: {shown}"
         if len(line) > LONGEST_LINE:
             yield f"a log line has {len(line)} characters: {shown}"
-        if "Traceback" in line or " ERROR " in line or "unexpected" in line.lower():
-            yield f"an error is logged: {line[:1500]!r}"
-        if line.startswith("{"):
-            yield from _json_problems(line)
-        elif not line[:4].isdigit():
-            yield f"a log line does not begin with a time: {shown}"
-        if "not ready" in line:
-            yield f"Muster was not ready: {shown}"
+        yield from _json_problems(line) if line.startswith("{") else _text_problems(line)
+
+
+def _text_problems(line: str) -> Iterable[str]:
+    """The level counts, not the words: users may write `ERROR` or `Traceback`, and some do."""
+    parts = TEXT_LINE.match(line)
+    if parts is None:
+        yield f"a log line has no time, level and logger: {line[:200]!r}"
+    elif parts["level"] in {"ERROR", "CRITICAL"}:
+        yield f"an error is logged: {line[:1500]!r}"
+    elif parts["message"].startswith("not ready"):
+        yield f"Muster was not ready: {line[:200]!r}"
 
 
 def _json_problems(line: str) -> Iterable[str]:
@@ -64,6 +70,8 @@ def _json_problems(line: str) -> Iterable[str]:
         return
     if "trace" in record or record["level"] in {"error", "critical"}:
         yield f"an error is logged: {record['message'][:300]!r} {str(record.get('trace'))[-1500:]}"
+    if record["message"].startswith("not ready"):
+        yield f"Muster was not ready: {line[:200]!r}"
 
 
 def events_of_muster(api: Api, namespace: str) -> list[Object]:

@@ -31,7 +31,7 @@ SIZE = 3
 MOST_CALLS = 600
 """Calls of the API server for one input and two gangs: more is a storm."""
 MOST_GROWTH = 128 * 1024 * 1024
-"""Bytes of resident memory over a whole run (measured: 80 MiB). The exact bounds of each cache have tests of their own."""
+"""Bytes of resident memory over a whole run; measured: 80 MiB. The bound of each cache has a test of its own."""
 USUAL = {"WorkloadCreated", "PodGroupCreated", "GangScheduled", "GangWaiting"}
 WAITING_OR_NOT = {"GangWaiting", "GangScheduled"}
 NEVER = "example.com/never"
