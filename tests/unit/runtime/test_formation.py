@@ -103,7 +103,7 @@ async def test_work_goes_on_when_all_callers_have_left(cluster: FakeCluster, slo
         async with asyncio.timeout(0.01):
             await formation.ensure(JOB.ref)
     slow.go.set()
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0.2)
     assert len(created_by_us(cluster)) == 2
     assert not formation._under_way
 
