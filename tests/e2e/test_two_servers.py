@@ -87,8 +87,8 @@ def test_replicas_agree_on_one_profile_and_keep_it_while_its_gangs_live(
             api.delete("jobs", name, place)
         eventually(lambda: agreed(api) == f"crd.{OWN}", "once the gangs are gone the leader changes", 60)
         for replica in (away, at_home):
+            eventually(lambda each=replica: f"using {OWN}/v1alpha2" in each.log(), f"{replica.name} follows", 30)
             replica.wait_until_ready()
-            assert f"using {OWN}/v1alpha2" in replica.log()
         api.create("jobs", gang_job("third"), place)
         assert whole(ours, place, "third") == "annotation"
         api.delete("jobs", "third", place)
