@@ -12,7 +12,7 @@ from tests.e2e.support.clusters import Cluster, start_cluster
 from tests.e2e.support.objects import POD_GROUP_ANNOTATION, all_pods, gang_job, group_of, is_bound
 from tests.e2e.support.pairs import pair_of
 from tests.e2e.support.profiles import install_crds
-from tests.e2e.support.replicas import NAMESPACE, Replicas
+from tests.e2e.support.replicas import NAMESPACE, Replica, Replicas
 from tests.e2e.support.servers import stock_server
 from tests.e2e.support.waiting import always, eventually
 
@@ -56,6 +56,11 @@ def whole(api: Api, place: str, name: str) -> str:
     return "annotation" if annotated.pop() else "field"
 
 
+def follows(replica: Replica) -> None:
+    eventually(lambda: f"using {OWN}/v1alpha2" in replica.log(), f"{replica.name} uses the CRDs", 30)
+    replica.wait_until_ready()
+
+
 def test_replicas_agree_on_one_profile_and_keep_it_while_its_gangs_live(
     native_first: Cluster, place: str, tmp_path: Path
 ) -> None:
@@ -87,8 +92,7 @@ def test_replicas_agree_on_one_profile_and_keep_it_while_its_gangs_live(
             api.delete("jobs", name, place)
         eventually(lambda: agreed(api) == f"crd.{OWN}", "once the gangs are gone the leader changes", 60)
         for replica in (away, at_home):
-            eventually(lambda each=replica: f"using {OWN}/v1alpha2" in each.log(), f"{replica.name} follows", 30)
-            replica.wait_until_ready()
+            follows(replica)
         api.create("jobs", gang_job("third"), place)
         assert whole(ours, place, "third") == "annotation"
         api.delete("jobs", "third", place)
