@@ -18,7 +18,7 @@ from muster.workloadbuilder import (
     PodGroupScheduling,
     read_pod_group_scheduling,
 )
-from muster.workloadbuilder.errors import ROOT
+from muster.workloadbuilder.errors import ROOT, brief
 from muster.workloadbuilder.parsing import WRAPPER
 from muster.workloadbuilder.text import Unparsable, loaded
 
@@ -61,7 +61,7 @@ def read_intent(text: str) -> Intent:
     except Unparsable as problem:
         return _wrong(str(problem))
     except InvalidConfiguration as refusal:
-        kept = tuple(error.brief() for error in refusal.errors[:MAX_ERRORS])
+        kept = tuple(map(brief, refusal.errors[:MAX_ERRORS]))
         return Intent(errors=kept, more_errors=len(refusal.errors) - len(kept))
     except Exception as bug:  # noqa: BLE001 - the Job runs without its intent, and the event asks for a report
         allowed = f"cannot be read ({type(bug).__name__}), which is a bug in Muster: please report it"

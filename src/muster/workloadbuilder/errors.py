@@ -66,12 +66,6 @@ class FieldError:
         where = _bounded(str(self.path), 3 * MAX_SHOWN)
         return f"{where}{': ' if where else ''}{found}{self.allowed}"
 
-    def brief(self) -> "FieldError":
-        """The same sentence without the value that it is about, which can be large."""
-        if self.value is None or isinstance(self.value, Shown):
-            return self
-        return replace(self, value=Shown(_shown(self.value)))
-
 
 class WorkloadBuilderError(Exception):
     """All that this library raises on purpose."""
@@ -91,6 +85,11 @@ class NotBuilt(WorkloadBuilderError, RuntimeError):
 
 class UnknownTemplate(WorkloadBuilderError, LookupError):
     """The Workload has no such template."""
+
+
+def brief(error: FieldError) -> FieldError:
+    """The same sentence without the value that it is about, which can be large."""
+    return error if error.value is None else replace(error, value=Shown(_shown(error.value)))
 
 
 def _shown(value: object) -> str:
