@@ -38,6 +38,16 @@ class OwnerReference(Wire):
     controller: bool | None = None
     block_owner_deletion: bool | None = None
 
+    @classmethod
+    def parse(cls, raw: Raw) -> Self:
+        return cls(
+            api_version=text(raw, "apiVersion"),
+            kind=text(raw, "kind"),
+            name=text(raw, "name"),
+            uid=Uid(text(raw, "uid", MAX_UID)),
+            controller=flag(raw, "controller"),
+        )
+
     @property
     def group(self) -> str:
         return _group(self.api_version)
