@@ -43,6 +43,8 @@ def test_a_flood_of_eager_work_costs_neither_the_lead_nor_an_answer(
         replicas.wait_until_ready()
         holder = eventually(lambda: lease_of(api)["holderIdentity"], "somebody leads")
         (leader,) = [each for each in replicas if each.identity == holder]
+        begun = lease_of(api)["renewTime"]
+        eventually(lambda: lease_of(api)["renewTime"] != begun, "the start is over")
         before, changes = lease_of(api), metric(leader, "muster_leader_transitions_total")
         with relay.meddling(far_away(LATENCY_SECONDS)):
             many(lambda n: api.create("jobs", gang_job(f"gang-{n}", size=2, cpu="10m"), namespace), jobs)

@@ -5,7 +5,7 @@ import logging
 import math
 import random
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -119,8 +119,7 @@ class Leadership:
         while not self._leaving and not (self._signed and self.being_left()):
             pause = LOOK_SECONDS
             try:
-                async with asyncio.timeout(self.terms.renew_seconds):
-                    pause = await self._take_part()
+                pause = await self._take_part()
             except (KubeError, TimeoutError, Unreadable) as error:
                 logger.warning("the Lease %s cannot be asked, and is tried again: %s", self.name, error or "no answer")
             self._tell()
@@ -207,11 +206,16 @@ class Leadership:
             self._signed = True
         elif not self._signed:
             try:
-                await self.client.replace(LEASES, self.namespace, self.name, self._signature())
+                await self._answer(self.client.replace(LEASES, self.namespace, self.name, self._signature()))
             except (Conflict, NotFound):
                 return 0.0  # it was changed by another: look again
             self._signed = True
         return LOOK_SECONDS
+
+    async def _answer(self, call: Awaitable[Object]) -> Object:
+        """Each call has its own time: a look and a write on a slow API server may take longer than a renewal."""
+        async with asyncio.timeout(self.terms.renew_seconds):
+            return await call
 
     def _signature(self) -> Object:
         lease = self._raw or {}
@@ -222,7 +226,7 @@ class Leadership:
 
     async def _read(self) -> Lease | None:
         try:
-            self._raw = await self.client.get(LEASES, self.namespace, self.name)
+            self._raw = await self._answer(self.client.get(LEASES, self.namespace, self.name))
         except NotFound:
             self._raw = None
             return None
@@ -233,9 +237,9 @@ class Leadership:
         body = {**known, "spec": self._spec(mapping(known, "spec"), move, released)}
         self._raw = None  # what came of the write is known only if it goes well
         if isinstance(move, Create):
-            written = await self.client.create(LEASES, self.namespace, body)
+            written = await self._answer(self.client.create(LEASES, self.namespace, body))
         else:
-            written = await self.client.replace(LEASES, self.namespace, self.name, body)
+            written = await self._answer(self.client.replace(LEASES, self.namespace, self.name, body))
         found = parse_lease(written)
         self._raw = written
         return found

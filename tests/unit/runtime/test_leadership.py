@@ -284,3 +284,23 @@ async def test_a_renewal_is_one_call() -> None:
         looks = client.gets
         await until(lambda: client.replaces >= 5)
         assert (replica.leads(), client.gets) == (True, looks)
+
+
+class Slow(FakeClient):
+    """Two calls take longer than a renewal may, one does not."""
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Object:
+        await asyncio.sleep(0.3)
+        return await super().get(resource, namespace, name)
+
+    async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        await asyncio.sleep(0.3)
+        return await super().replace(resource, namespace, name, body)
+
+
+async def test_a_slow_api_server_delays_a_leader_and_does_not_prevent_one() -> None:
+    cluster = FakeCluster()
+    cluster.create("leases", "muster-system", {"metadata": {"name": "muster"}, "spec": {}}, USER)
+    replica = Leadership(Slow(cluster), "muster-system", "muster", Terms("only", duration_seconds=3, renew_seconds=0.5))
+    async with running(replica):
+        await until(replica.leads)
