@@ -163,13 +163,13 @@ class AdmissionServer:
             if self.desk is None:
                 verdict = self._without(webhook.task, self.health.sentence)
             elif review.problem:
-                self._passes_unread(review.problem)
+                verdict = self._unread(webhook.task, review.problem)
             elif review.operation in webhook.operations:
                 verdict, patch = await judge(self.desk, review, time_to_answer(request.query.get("timeout", "")))
             body = answer(review, verdict, patch, webhook.refusal_code)
         except Unreadable as error:
-            self._passes_unread(str(error))
-            body = answer(review, verdict)
+            verdict = self._unread(webhook.task, str(error))
+            body = answer(review, verdict, code=webhook.refusal_code)
         except Exception as error:  # noqa: BLE001 - whatever it is, the API server gets an answer that says so
             self.errors.note(webhook.task, f"{review.operation} {review.namespace}/{name_of(review.new)}", error)
             verdict = self._without(webhook.task, failure("this object", error))
@@ -187,10 +187,14 @@ class AdmissionServer:
         advisory = webhook is Task.INTENTS
         return ALLOWED if advisory or fail_open else Verdict(allowed=False, message=f"muster: {why}")
 
-    def _passes_unread(self, problem: str) -> None:
+    def _unread(self, webhook: Task, problem: str) -> Verdict:
+        """A pod may belong to a gang, so it does not pass without its group. Other objects are not Muster's to stop."""
+        if webhook is Task.POD_GATE:
+            return self._without(webhook, f"Muster cannot read the pod: {problem}")
         if time.monotonic() - self._logged_at > UNREADABLE_EVERY_SECONDS:
             self._logged_at = time.monotonic()
             logger.warning("an object that cannot be read passes untouched: %s", problem)
+        return ALLOWED
 
 
 @dataclass(frozen=True, slots=True)

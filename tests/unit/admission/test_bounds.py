@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from muster.admission import intake
 from muster.admission.gate import PodGate
 from muster.admission.intents import IntentReview
 from muster.admission.server import AdmissionServer, Desk
@@ -28,7 +29,14 @@ MOST_GROWN = 30
 LONGEST_BLOCK = 0.050
 WARM_UP = 30
 ETCD_LIMIT = 1_500_000
+GIBIBYTE = 1024**3
 COUNTS = [1_000, pytest.param(10_000, marks=pytest.mark.full)]
+
+
+@pytest.fixture(autouse=True)
+def unpaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Muster reads large bodies slowly; ten thousand of them would take half an hour, and the pace bounds no memory."""
+    monkeypatch.setattr(intake, "BYTES_PER_SECOND", GIBIBYTE)
 
 
 @asynccontextmanager

@@ -120,7 +120,6 @@ async def test_a_dry_run_shows_the_patch_and_writes_nothing(http: Http, cluster:
         pytest.param(a_review(a_pod().build()), id="nobody's pod"),
         pytest.param(a_review(a_pod().of(JOB).in_group("mine").build()), id="a pod with a group"),
         pytest.param(a_review(pod_of(), operation="UPDATE"), id="not a CREATE"),
-        pytest.param(a_review({"metadata": {"ownerReferences": "x"}}), id="a pod that cannot be read"),
         pytest.param(a_review({}), id="no pod at all"),
     ],
 )
@@ -128,6 +127,12 @@ async def test_what_passes_untouched(http: Http, cluster: FakeCluster, review: O
     response = await asked(http, "/pod-gate", review)
     assert (response["allowed"], patch_of(response)) == (True, None)
     assert not created_by_us(cluster)
+
+
+async def test_a_pod_that_cannot_be_read_is_refused_because_it_may_be_of_a_gang(http: Http) -> None:
+    response = await asked(http, "/pod-gate", a_review({"metadata": {"ownerReferences": "x"}}))
+    assert response["allowed"] is False
+    assert response["status"]["message"].startswith("muster: Muster cannot read the pod: ")
 
 
 async def test_a_plain_job_s_pod_passes_untouched(http: Http, cluster: FakeCluster) -> None:
