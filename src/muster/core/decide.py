@@ -165,6 +165,8 @@ def _make_again(group: str, job: JobView, seen: Observed, rules: Rules) -> Decis
 
 def _form(job: JobView, seen: Observed, rules: Rules) -> Decision:
     """No living pods: find or make the Workload, then the PodGroup."""
+    if seen.rejected_now:
+        return _hold(Reason.REJECTED_ONCE, seen.rejected)
     if (aside := _stand_aside(job, seen, rules)) is not None:
         return aside
     workloads = workloads_of(job, seen.workloads)

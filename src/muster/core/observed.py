@@ -37,3 +37,5 @@ class Observed:
     """Names of ours that turned out to be a stranger's."""
     rejected: str = ""
     """What the API server said when it refused our object for good."""
+    rejected_now: bool = False
+    """It did so a moment ago. Another replica may just be making what this one could not."""

@@ -98,6 +98,10 @@ class Reason(StrEnum):
     SUSPENDED = "Suspended", "the Job is suspended; its gang is formed when it resumes"
     WORKLOAD_BEING_DELETED = "WorkloadBeingDeleted", "the Workload is being deleted; it is made again once it is gone"
     POD_GROUP_BEING_DELETED = "PodGroupBeingDeleted", "the PodGroup is being deleted; it is made again once it is gone"
+    REJECTED_ONCE = (
+        "RejectedOnce",
+        "the API server rejects the gang's objects; Muster looks once more before the pods start without a gang",
+    )
 
     # Pods wait for something that is not Muster's to mend.
     GROUP_LOST = "GroupLost", "living pods name a PodGroup that is gone and was not Muster's", EventReason.GROUP_LOST

@@ -42,7 +42,7 @@ class Executor:
                 return await self._create_workload(action.workload, seen)
             return await self._create_pod_group(action.pod_group, seen)
         except Rejected as error:
-            return Written(replace(seen, rejected=str(error)))
+            return Written(replace(seen, rejected=str(error), rejected_now=True))
 
     async def _create_workload(self, wanted: Workload, seen: Observed) -> Written:
         observer, name, namespace = self.observer, wanted.metadata.name, wanted.metadata.namespace

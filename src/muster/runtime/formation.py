@@ -14,6 +14,7 @@ from muster.core.actions import Action, CreateWorkload
 from muster.core.decide import Decision, Membership, Rules, anchor_of, decide
 from muster.core.observed import Observed
 from muster.core.reasons import EventReason
+from muster.core.release import Release
 from muster.kube.errors import Forbidden
 from muster.kube.lanes import Work, current_work, within
 from muster.runtime.errands import Errands
@@ -87,6 +88,8 @@ class _Proof:
     """This PodGroup was there before the pods were listed, and still was afterwards."""
     read_by_name: bool = False
     """After the pods were listed, Muster had made nothing for the Job."""
+    at_rest: bool = False
+    """The Job was suspended before its pods were listed, and still was afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +209,8 @@ class Formation:
             if decision.action is not None and decision.action.name in made:
                 # What was just made is gone: it is the collector's, if the Job is gone too.
                 seen, proven, made = self._recall(await self.observer.live(ref)), _Proof(), set()
+            elif isinstance(decision.action, Release) and not proven.at_rest:
+                seen, proven = await self.observer.at_rest(seen, ref), _Proof(at_rest=True)
             elif decision.action is not None:
                 written = await self._write(decision.action, seen)
                 self._report(decision, written)

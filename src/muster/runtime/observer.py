@@ -83,6 +83,11 @@ class Observer:
         groups = (*others, found) if found is not None else others
         return await self._with_followed_group(replace(seen, job=job, pods=pods, pod_groups=groups), ref)
 
+    async def at_rest(self, seen: Observed, ref: JobRef) -> Observed:
+        """With the pods listed after the Job was seen suspended, and with the Job read after that."""
+        pods = await self.pods(ref)
+        return await self._with_followed_group(replace(seen, job=await self.job(ref), pods=pods), ref)
+
     async def with_own_pair(self, seen: Observed, job: JobView) -> Observed:
         """With what Muster has made for the Job, read by its names: nothing less proves that there is none."""
         namespace, described = job.key.namespace, workloads_of(job, seen.workloads)

@@ -37,6 +37,9 @@ class SlowClient(FakeClient):
         return await super().create(resource, namespace, body)
 
 
+WRONG = "spec: Invalid value"
+
+
 @pytest.fixture
 def cluster() -> FakeCluster:
     made = FakeCluster()
@@ -182,13 +185,13 @@ async def test_a_missing_right_makes_muster_not_ready_and_a_refused_object_does_
 
 async def test_what_is_rejected_for_good_is_tried_once(cluster: FakeCluster, slow: SlowClient) -> None:
     slow.go.set()
-    slow.error = Rejected("spec: Invalid value")
+    slow.error = Rejected(WRONG)
     formation = build(slow).formation
     first = await formation.ensure(JOB.ref)
-    assert (first.reason, first.membership, first.detail) == (Reason.REJECTED, Membership.PLAIN, "spec: Invalid value")
+    assert (first.reason, first.membership, first.detail) == (Reason.REJECTED_ONCE, Membership.HOLD, WRONG)
     slow.error = None
-    formation.forget(JOB.ref.uid)
-    assert (await formation.ensure(JOB.ref)).reason is Reason.REJECTED
+    for again in (await formation.ensure(JOB.ref), await formation.ensure(JOB.ref)):
+        assert (again.reason, again.membership, again.detail) == (Reason.REJECTED, Membership.PLAIN, WRONG)
     assert not created_by_us(cluster)
 
 

@@ -86,6 +86,7 @@ async def test_a_burst_of_pods_costs_one_read_each(cluster: FakeCluster) -> None
 async def test_what_another_replica_formed_is_not_let_in_plain(cluster: FakeCluster) -> None:
     """One replica was refused for good, the other was not; the first never saw a watch event of it."""
     refused = build(Rejecting(cluster)).formation
+    assert (await refused.ensure(JOB.ref)).membership is Membership.HOLD
     assert (await refused.ensure(JOB.ref)).membership is Membership.PLAIN
     formed = await build(FakeClient(cluster)).formation.ensure(JOB.ref)
     again = await refused.ensure(JOB.ref)
