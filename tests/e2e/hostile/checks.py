@@ -18,7 +18,7 @@ LONGEST_LINE = 3_500
 LONGEST_MESSAGE = 1_024
 MOST_METRIC_BYTES = 128 * 1024
 RESOURCES = {
-    *("jobs", "pods", "workloads", "podgroups", "events", "leases", "secrets", "priorityclasses", "clusterroles"),
+    *("jobs", "pods", "workloads", "podgroups", "events", "leases", "secrets", "priorityclasses", "namespaces"),
     *("mutatingwebhookconfigurations", "validatingwebhookconfigurations", "selfsubjectaccessreviews"),
 }
 QUEUES = {"jobs", "podgroups", "telling"}

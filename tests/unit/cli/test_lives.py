@@ -114,7 +114,7 @@ async def test_a_change_of_the_api_passes_the_supervisor_and_any_other_death_doe
     async def found(*_: object) -> Dialect:
         return dialects.pop(0)
 
-    async def probe(observer: Observer, *_: object) -> None:
+    async def probe(_: object, observer: Observer, *__: object) -> None:
         probes.append(observer.dialect)
         if len(probes) == 1:
             raise ZeroDivisionError("bug")
