@@ -10,6 +10,8 @@ READY := .venv/.ready
 # that runs on the cluster of one API profile (tests/conftest.py). The long ones come first, the many short tests last.
 WORKERS ?= 2
 PYTEST := .venv/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# Tests of how long honest requests take: beside other tests on two cores they would measure those.
+PYTEST_ALONE := .venv/bin/pytest
 RESULTS := .pytest_cache/results.xml
 # What Muster's accounts did on each cluster of the tests, from the API server's log.
 USED_RIGHTS := $(CURDIR)/.pytest_cache/used-rights
@@ -40,14 +42,16 @@ tools: $(READY) ## Build Helm and promtool (minutes the first time, then cached 
 .PHONY: test
 test: $(READY) control-plane tools ## Everything, with smaller counts where an honest number takes too long
 	@rm -rf $(USED_RIGHTS)
-	MUSTER_USED_RIGHTS=$(USED_RIGHTS) $(PYTEST) -m "not full" --junitxml=$(RESULTS)
+	MUSTER_USED_RIGHTS=$(USED_RIGHTS) $(PYTEST) -m "not full and not quiet" --junitxml=$(RESULTS)
+	MUSTER_USED_RIGHTS=$(USED_RIGHTS) $(PYTEST_ALONE) -m "not full and quiet"
 	@.venv/bin/python hack/conformance_page.py --results $(RESULTS)
 	@.venv/bin/python hack/used_rights.py --sample $(USED_RIGHTS)
 
 .PHONY: test-full
 test-full: $(READY) control-plane tools ## Everything, with the whole counts (an hour or more)
 	@rm -rf $(USED_RIGHTS)
-	MUSTER_USED_RIGHTS=$(USED_RIGHTS) $(PYTEST) --junitxml=$(RESULTS)
+	MUSTER_USED_RIGHTS=$(USED_RIGHTS) $(PYTEST) -m "not quiet" --junitxml=$(RESULTS)
+	MUSTER_USED_RIGHTS=$(USED_RIGHTS) $(PYTEST_ALONE) -m quiet
 	@.venv/bin/python hack/conformance_page.py --results $(RESULTS)
 	@.venv/bin/python hack/used_rights.py $(USED_RIGHTS)
 

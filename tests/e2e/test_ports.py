@@ -22,6 +22,8 @@ from tests.e2e.support.objects import all_pods, gang_job, is_bound
 from tests.e2e.support.strangers import CASES, http
 from tests.e2e.support.waiting import eventually
 
+pytestmark = pytest.mark.quiet
+
 P99_SECONDS = 0.25
 PEAK_MIB, AFTER_MIB = 100, 30
 SAMPLE = ["quadratic query strings", "JSON bombs", "slow bodies", "idle connections", "made-up Jobs"]

@@ -19,8 +19,12 @@ from typing import Any
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from muster.admission.heap import trim
+
 logger = logging.getLogger(__name__)
 
+MANY_ENDED = 100
+"""Connections. After so many, when few are left, a flood is over."""
 BACKLOG = 1024
 FEW_SECONDS = 0.05
 """Pause after the system has refused a connection: it has no file descriptor or memory left."""
@@ -104,6 +108,8 @@ class Connections:
         self._changed = asyncio.Event()
         """A connection is gone, or no longer busy."""
         self._opening = set[asyncio.Task[None]]()
+        self._ended = 0
+        """Since memory was last given back."""
 
     def __len__(self) -> int:
         return len(self._all)
@@ -143,6 +149,9 @@ class Connections:
             now = self.now()
             for connection in [each for each in self._all if each.deadline < now]:
                 self._drop(connection)
+            if self._ended >= MANY_ENDED and len(self) < MANY_ENDED:
+                self._ended = 0
+                trim()
 
     def drop_idle(self) -> None:
         """Also those who have sent half of a request."""
@@ -157,6 +166,7 @@ class Connections:
     def gone(self, connection: Connection) -> None:
         if self._all.pop(connection, self) is None:
             self._of_peer -= Counter({connection.peer: 1})
+            self._ended += 1
             self._changed.set()
 
     def _open(self, sock: socket.socket, peer: str) -> None:

@@ -14,8 +14,11 @@ from aiohttp.http import HttpProcessingError
 
 from muster.admission.certificates import ServingCertificate
 from muster.admission.connections import BACKLOG, Connections, Limits, note_use
+from muster.admission.heap import return_large_blocks
 
 IN_FLIGHT_SECONDS = 5
+RECEIVED_BYTES = 16 * 1024
+"""What the system keeps of a connection. TLS and aiohttp hold as much again, several times, of each slow sender."""
 ASKING_SECONDS = 5.0
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared with, not bound to
 
@@ -56,9 +59,11 @@ class Listening:
 async def listen(
     app: web.Application, host: str, port: int, context: ssl.SSLContext | None = None, limits: Limits | None = None
 ) -> Listening:
+    return_large_blocks()
     listener = socket.create_server(
         (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG
     )
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVED_BYTES)  # its connections inherit it
     listener.setblocking(False)
     limits = limits or Limits()
     app.middlewares.append(note_use)
