@@ -30,6 +30,7 @@ LONGEST_BLOCK = 0.050
 WARM_UP = 30
 ETCD_LIMIT = 1_500_000
 GIBIBYTE = 1024**3
+pytestmark = pytest.mark.quiet
 COUNTS = [1_000, pytest.param(10_000, marks=pytest.mark.full)]
 
 
