@@ -164,7 +164,7 @@ class Registrar:
             logger.info("%s %s %s", "put right" if found.get("webhooks") else "registered", resource.plural, NAME)
 
     async def _owners(self) -> list[Object]:
-        """Muster's namespace: whoever deletes it deletes the Service, and the webhooks would refuse every pod.
+        """Muster's namespace: with it goes the Service, and the webhooks would refuse every pod.
 
         Its UID is read anew each time: an owner that is gone would take the webhooks along.
         """

@@ -170,7 +170,7 @@ class AdmissionServer:
         except Unreadable as error:
             verdict = self._unread(webhook.task, str(error))
             body = answer(review, verdict, code=webhook.refusal_code)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the API server gets an answer that says so
+        except Exception as error:  # noqa: BLE001 - the API server gets an answer in any case
             self.errors.note(webhook.task, f"{review.operation} {review.namespace}/{name_of(review.new)}", error)
             verdict = self._without(webhook.task, failure("this object", error))
             body = answer(review, verdict, code=webhook.refusal_code)

@@ -139,7 +139,7 @@ def slim_metadata(metadata: Raw) -> dict[str, Any]:
 
 
 def _finalizers(metadata: Raw) -> list[str]:
-    """All or none: whoever writes some of them back removes the others. An object with none is never written to."""
+    """All or none: to write some of them back is to remove the others. An object with none is never written to."""
     found = texts(metadata, "finalizers")
     bounded = len(found) <= MAX_FINALIZERS and all(len(each) <= MAX_FINALIZER for each in found)
     return list(found) if bounded else []
