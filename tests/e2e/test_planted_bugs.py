@@ -181,6 +181,7 @@ TASKS = [
     "webhooks",
     "jobs",
     "gang-status",
+    "admission-port",
 ]
 
 

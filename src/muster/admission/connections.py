@@ -7,7 +7,6 @@ once; who does not is the first to go.
 import asyncio
 import errno
 import gc
-import logging
 import math
 import socket
 import ssl
@@ -22,13 +21,14 @@ from aiohttp.typedefs import Handler
 
 from muster.admission.heap import trim
 
-logger = logging.getLogger(__name__)
-
 MANY_ENDED = 100
 """Connections. After so many, when few are left, a flood is over."""
 BACKLOG = 1024
 FEW_SECONDS = 0.05
 """Pause after the system has refused a connection: it has no file descriptor or memory left."""
+
+OnError = Callable[[str, Exception], None]
+"""Is given what was being done, and a bug that it met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,11 @@ class Connection(asyncio.Protocol):
 class Connections:
     """All connections of one port, the least recently used first."""
 
-    def __init__(self, limits: Limits, make: Callable[[], asyncio.Protocol], context: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, limits: Limits, make: Callable[[], asyncio.Protocol], context: ssl.SSLContext | None, on_error: OnError
+    ) -> None:
         self.limits = limits
-        self._make, self._context = make, context
+        self._make, self._context, self._on_error = make, context, on_error
         self._all: dict[Connection, None] = {}
         self._of_peer = Counter[str]()
         self._changed = asyncio.Event()
@@ -119,8 +121,14 @@ class Connections:
     def now(self) -> float:
         return asyncio.get_running_loop().time()
 
-    async def accept(self, listener: socket.socket) -> None:
-        """Until cancelled. Sockets of our own, not a server of the loop's: it knows a peer only after the handshake."""
+    async def serve(self, listener: socket.socket) -> None:
+        """Until cancelled. If one of the two dies, the other ends, too, and the supervisor starts both again."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._accept(listener), name="accept")
+            group.create_task(self._sweep(), name="sweep")
+
+    async def _accept(self, listener: socket.socket) -> None:
+        """Sockets of our own, not a server of the loop's: it knows a peer only after the handshake."""
         try:
             while True:
                 try:
@@ -129,9 +137,8 @@ class Connections:
                     if error.errno != errno.ECONNABORTED:
                         self._drop_one()
                         await asyncio.sleep(FEW_SECONDS)
-                except Exception:
-                    # A bug here must not close the port.
-                    logger.exception("an unexpected error with a new connection")
+                except Exception as error:  # noqa: BLE001 - one connection's bug must not close the port
+                    self._on_error("a new connection", error)
                     await asyncio.sleep(FEW_SECONDS)
         finally:
             for task in self._opening:
@@ -144,8 +151,8 @@ class Connections:
             await self._changed.wait()
         self._open(sock, address[0])
 
-    async def sweep(self) -> None:
-        """Close, until cancelled, what has passed its deadline."""
+    async def _sweep(self) -> None:
+        """Close what has passed its deadline."""
         while True:
             await asyncio.sleep(self.limits.sweep_seconds)
             now = self.now()
@@ -194,6 +201,9 @@ class Connections:
             )
         except (OSError, asyncio.CancelledError):  # no TLS, no trust, no time, or no peer any more
             self._drop(connection)
+        except Exception as error:  # noqa: BLE001 - it has no deadline yet: nothing else would close it
+            self._drop(connection)
+            self._on_error(f"the handshake with {connection.peer}", error)
 
     def _drop_one(self) -> bool:
         """The least recently used one of the peer that has the most. API servers have few, and use them."""

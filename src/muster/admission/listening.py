@@ -4,8 +4,8 @@ import asyncio
 import logging
 import socket
 import ssl
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import aiohttp
@@ -15,10 +15,12 @@ from aiohttp.http import HttpProcessingError
 from muster.admission.certificates import ServingCertificate
 from muster.admission.connections import BACKLOG, Connections, Limits, note_use
 from muster.admission.heap import return_large_blocks
+from muster.runtime.supervisor import Supervisor
+from muster.runtime.tasks import Task
 
 IN_FLIGHT_SECONDS = 5
 RECEIVED_BYTES = 16 * 1024
-"""What the system keeps of a connection. TLS and aiohttp hold as much again, several times, of each slow sender."""
+"""What the system keeps of a connection, and then aiohttp. TLS holds as much again, several times, of a slow sender."""
 ASKING_SECONDS = 5.0
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared with, not bound to
 
@@ -39,7 +41,7 @@ class Listening:
     place: Place
     connections: Connections
     listener: socket.socket
-    tasks: tuple[asyncio.Task[None], ...]
+    serving: asyncio.Task[None]
 
     @property
     def port(self) -> int:
@@ -47,44 +49,50 @@ class Listening:
 
     async def stop(self) -> None:
         """No new connection; requests in flight are finished."""
-        for task in self.tasks:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        self.serving.cancel()
+        await asyncio.wait({self.serving})
         self.listener.close()
         self.connections.drop_idle()
         await self.runner.cleanup()
 
 
-async def listen(
-    app: web.Application, host: str, port: int, context: ssl.SSLContext | None = None, limits: Limits | None = None
-) -> Listening:
+@dataclass(frozen=True, slots=True)
+class Port:
+    """What is served there, and as which task."""
+
+    task: Task
+    app: web.Application
+    host: str
+    number: int
+    context: ssl.SSLContext | None = None
+    """None: plain HTTP."""
+    limits: Limits = field(default_factory=Limits)
+
+
+async def listen(port: Port, supervisor: Supervisor) -> Listening:
     return_large_blocks()
     listener = socket.create_server(
-        (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG
+        (port.host, port.number), family=socket.AF_INET6 if ":" in port.host else socket.AF_INET, backlog=BACKLOG
     )
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVED_BYTES)  # its connections inherit it
     listener.setblocking(False)
-    limits = limits or Limits()
-    app.middlewares.append(note_use)
+    port.app.middlewares.append(note_use)
     runner = web.AppRunner(
-        app,
+        port.app,
         access_log=None,
         logger=_logger(),
         auto_decompress=False,
+        read_bufsize=RECEIVED_BYTES,
         lingering_time=0,  # what is refused unread stays unread
-        keepalive_timeout=limits.idle_seconds,
+        keepalive_timeout=port.limits.idle_seconds,
         shutdown_timeout=IN_FLIGHT_SECONDS,
     )
     await runner.setup()
     if runner.server is None:
         raise RuntimeError("a runner that is set up has a server")
-    connections = Connections(limits, runner.server, context)
-    tasks = (
-        asyncio.create_task(connections.accept(listener), name=f"accept on port {port}"),
-        asyncio.create_task(connections.sweep(), name=f"sweep port {port}"),
-    )
-    return Listening(runner, Place(host, listener.getsockname()[1]), connections, listener, tasks)
+    connections = Connections(port.limits, runner.server, port.context, partial(supervisor.errors.note, port.task))
+    serving = asyncio.create_task(supervisor.run(port.task, partial(connections.serve, listener)), name=port.task.value)
+    return Listening(runner, Place(port.host, listener.getsockname()[1]), connections, listener, serving)
 
 
 def _logger() -> logging.Logger:

@@ -16,7 +16,7 @@ import uvloop
 
 from muster.admission.connections import Limits
 from muster.admission.door import ClientCA
-from muster.admission.listening import Listening, listen
+from muster.admission.listening import Listening, Port, listen
 from muster.admission.server import AdmissionServer
 from muster.cli.config import read_settings
 from muster.cli.lives import Cluster, live
@@ -129,17 +129,14 @@ async def _serve(role: Role, credentials: Credentials, settings: Settings) -> No
     health.announce(API, "the API server has not been asked yet")
     metrics = Metrics()
     server = AdmissionServer(health, metrics=metrics)
-    async with (
-        HttpClient(credentials, metrics.count_call) as client,
-        Errands() as errands,
-        _listening(server, settings, role) as listening,
-    ):
+    client = HttpClient(credentials, metrics.count_call)
+    recorder = Recorder(client, identity(), metrics)
+    supervisor = Supervisor(health, recorder.errors)
+    async with client, Errands() as errands, _listening(server, settings, role, supervisor) as listening:
         role.begin(client, listening, health, metrics)
-        recorder = Recorder(client, identity(), metrics)
         lead = _lead(role, client, settings, metrics)
         asyncio.get_running_loop().set_exception_handler(partial(_on_loop_error, recorder.errors))
-        supervisor, agreement = Supervisor(health, recorder.errors), _agreement(lead, client, settings)
-        work = recorder, errands, supervisor, lead, agreement
+        work = recorder, errands, supervisor, lead, _agreement(lead, client, settings)
         cluster = Cluster(client, credentials, settings, health, server, role.registration, *work)
         works: dict[Task, Work] = {
             Task.GENERATION: partial(live, cluster),
@@ -208,29 +205,29 @@ async def _drain(health: Health, seconds: float) -> None:
 
 
 @asynccontextmanager
-async def _listening(server: AdmissionServer, settings: Settings, role: Role) -> AsyncIterator[Listening]:
+async def _listening(
+    server: AdmissionServer, settings: Settings, role: Role, supervisor: Supervisor
+) -> AsyncIterator[Listening]:
     """Admission, and health beside it. Health comes first and goes last: somebody may want to know why."""
-    place = settings.serving
+    host, number, health = settings.serving.address, settings.serving.port, settings.serving.health_port
     open_doors: list[Listening] = []
     try:
-        if place.health_port:
-            open_doors.append(await _open("health", place.health_port, place.address, server, role))
-        listening = await _open("admission", place.port, place.address, server, role)
-        open_doors.append(listening)
-        yield listening
+        if health:
+            port = Port(Task.HEALTH_PORT, server.health_application(), host, health, limits=FEW)
+            open_doors.append(await _open(port, supervisor))
+        port = Port(Task.ADMISSION_PORT, server.application(), host, number, role.door.context)
+        open_doors.append(await _open(port, supervisor))
+        yield open_doors[-1]
     finally:
         for each in reversed(open_doors):
             await each.stop()
 
 
-async def _open(what: str, port: int, host: str, server: AdmissionServer, role: Role) -> Listening:
-    secure = what == "admission"
+async def _open(port: Port, supervisor: Supervisor) -> Listening:
+    what, scheme = port.task.removesuffix("-port"), "https" if port.context else "http"
     try:
-        if secure:
-            listening = await listen(server.application(), host, port, role.door.context)
-        else:
-            listening = await listen(server.health_application(), host, port, limits=FEW)
+        listening = await listen(port, supervisor)
     except OSError as error:
-        raise Failure(f"cannot serve {what} on {host}:{port}: {error.strerror or error}") from error
-    logger.info("%s is served on %s://%s:%d", what, "https" if secure else "http", host, listening.port)
+        raise Failure(f"cannot serve {what} on {port.host}:{port.number}: {error.strerror or error}") from error
+    logger.info("%s is served on %s://%s:%d", what, scheme, port.host, listening.port)
     return listening

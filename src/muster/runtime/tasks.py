@@ -18,6 +18,8 @@ class Task(StrEnum):
     CERTIFICATES = "certificates"
     LEADER_ELECTION = "leader-election"
     LEADER_WORK = "leader-work"
+    ADMISSION_PORT = "admission-port"
+    HEALTH_PORT = "health-port"
     EVENT_LOOP = "event-loop"
     SHUTDOWN = "shutdown"
     POD_GATE = "pod-gate"

@@ -25,6 +25,7 @@ import muster.runtime.formation
 import muster.runtime.reconciler
 import muster.runtime.teller
 import muster.watching.thread
+from muster.admission.connections import Connections
 from muster.admission.intents import IntentReview
 from muster.admission.registrar import Registrar
 from muster.admission.renewal import Renewal
@@ -148,6 +149,7 @@ def plant_in_tasks(folder: Path) -> None:
         (Registrar, "keep", "webhooks"),
     ):
         make_mortal(owner, name, lambda *_, task=task: task)
+    make_mortal(Connections, "serve", lambda port, _: "admission-port" if port._context else "health-port")
     make_mortal(Workers, "run", lambda workers: workers.task.value)
     setattr(muster.cli.run, "Supervisor", functools.partial(Supervisor, steady_seconds=STEADY_SECONDS))  # noqa: B010
 

@@ -13,7 +13,10 @@ from muster.admission.certificates import self_signed
 from muster.admission.connections import Limits
 from muster.admission.door import Door
 from muster.admission.intake import SMALL_BYTES, Intake
-from muster.admission.listening import Listening, listen
+from muster.admission.listening import Listening, Port, listen
+from muster.runtime.supervisor import Supervisor
+from muster.runtime.tasks import Task
+from tests.unit.runtime.parts import a_supervisor
 
 LOOPBACK, ELSEWHERE = "127.0.0.1", "127.0.0.2"
 FEW = Limits(connections=4, sweep_seconds=0.02)
@@ -28,11 +31,15 @@ async def hello(_: web.Request) -> web.Response:
 
 @asynccontextmanager
 async def listening(
-    limits: Limits, handler: Callable[[web.Request], Awaitable[web.StreamResponse]] = hello, door: Door | None = None
+    limits: Limits,
+    handler: Callable[[web.Request], Awaitable[web.StreamResponse]] = hello,
+    door: Door | None = None,
+    supervisor: Supervisor | None = None,
 ) -> AsyncIterator[Listening]:
     app = web.Application()
     app.router.add_route("*", "/", handler)
-    opened = await listen(app, LOOPBACK, 0, door.context if door else None, limits)
+    port = Port(Task.ADMISSION_PORT, app, LOOPBACK, 0, door.context if door else None, limits)
+    opened = await listen(port, supervisor or a_supervisor())
     try:
         yield opened
     finally:
@@ -141,6 +148,51 @@ async def test_without_a_file_descriptor_it_goes_on_later(monkeypatch: pytest.Mo
     monkeypatch.setattr(loop, "sock_accept", out_of_descriptors)
     async with listening(FEW) as port:
         assert await answered(await connect(port.port))
+
+
+def counted(supervisor: Supervisor, name: str) -> float:
+    registry = supervisor.errors.metrics._registry
+    return registry.get_sample_value(name, {"task": Task.ADMISSION_PORT.value}) or 0.0
+
+
+@pytest.mark.parametrize("part", ["sock_accept", "connect_accepted_socket"])
+async def test_a_bug_with_one_connection_is_counted_and_the_port_goes_on(
+    monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    loop, supervisor, bugs = asyncio.get_running_loop(), a_supervisor(), iter([ZeroDivisionError("bug")])
+    whole = getattr(loop, part)
+
+    async def buggy(*args: object, **options: object) -> object:
+        for bug in bugs:
+            raise bug
+        return await whole(*args, **options)
+
+    monkeypatch.setattr(loop, part, buggy)
+    async with listening(FEW, supervisor=supervisor) as port:
+        streams = await connect(port.port)
+        if part == "connect_accepted_socket":
+            assert await closed(streams), "nothing else would ever close it"
+            streams = await connect(port.port)
+        assert await answered(streams)
+    assert counted(supervisor, "muster_internal_errors_total") == 1
+    assert counted(supervisor, "muster_task_restarts_total") == 0
+
+
+async def test_a_port_whose_task_dies_is_served_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    supervisor, died = a_supervisor(), asyncio.Event()
+
+    def buggy() -> None:
+        if not died.is_set():
+            died.set()
+            raise ZeroDivisionError("bug")
+
+    monkeypatch.setattr("muster.admission.connections.MANY_ENDED", 1)
+    monkeypatch.setattr("muster.admission.connections.trim", buggy)
+    async with listening(FEW, supervisor=supervisor) as port:
+        (await connect(port.port))[1].close()
+        await asyncio.wait_for(died.wait(), 5)
+        assert await answered(await connect(port.port))
+    assert counted(supervisor, "muster_task_restarts_total") == 1
 
 
 def reader_of(intake: Intake, limit: int) -> Callable[[web.Request], Awaitable[web.Response]]:

@@ -11,7 +11,9 @@ from aiohttp import ClientError, ClientSession, TCPConnector, web
 from local_cluster.certificates import CertificateAuthority, KeyPair
 from muster.admission.certificates import ServingCertificate, self_signed
 from muster.admission.door import ClientCA, Door
-from muster.admission.listening import Listening, Place, ask, listen
+from muster.admission.listening import Listening, Place, Port, ask, listen
+from muster.runtime.tasks import Task
+from tests.unit.runtime.parts import a_supervisor
 
 HOST, LOOPBACK = "muster.muster-system.svc", "127.0.0.1"
 
@@ -29,7 +31,7 @@ def door() -> Door:
 async def listening(door: Door) -> AsyncIterator[Listening]:
     app = web.Application()
     app.router.add_get("/livez", hello)
-    opened = await listen(app, LOOPBACK, 0, door.context)
+    opened = await listen(Port(Task.ADMISSION_PORT, app, LOOPBACK, 0, door.context), a_supervisor())
     yield opened
     await opened.stop()
 
@@ -141,7 +143,7 @@ async def test_with_a_client_ca_only_its_clients_are_answered(tmp_path: Path) ->
     door = Door(certificate, ClientCA(file))
     app = web.Application()
     app.router.add_get("/livez", hello)
-    opened = await listen(app, LOOPBACK, 0, door.context)
+    opened = await listen(Port(Task.ADMISSION_PORT, app, LOOPBACK, 0, door.context), a_supervisor())
     try:
 
         async def who_is_served() -> list[bool]:

@@ -13,9 +13,12 @@ from muster.runtime.events import Recorder
 from muster.runtime.executor import Executor
 from muster.runtime.formation import Formation
 from muster.runtime.health import Health
+from muster.runtime.internal_errors import InternalErrors
+from muster.runtime.metrics import Metrics
 from muster.runtime.observer import Observer
 from muster.runtime.queue import WorkQueue
 from muster.runtime.reconciler import Reconciler
+from muster.runtime.supervisor import Supervisor
 
 
 @dataclass
@@ -36,3 +39,7 @@ def build(client: KubeClient, dialect: Dialect = NATIVE) -> Parts:
     formation = Formation(observer, Executor(observer), rules, Recorder(client, "test"), health)
     reconciler = Reconciler(cache, queue, formation, rules)
     return Parts(cache, queue, health, observer, formation, reconciler, Resync(observer, queue, rules, 300))
+
+
+def a_supervisor() -> Supervisor:
+    return Supervisor(Health(), InternalErrors(Metrics()), first_restart_seconds=0.01)
