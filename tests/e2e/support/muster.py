@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -16,18 +16,12 @@ from tests.e2e.support.api import Api, ApiError
 from tests.e2e.support.waiting import eventually
 
 STARTING_SECONDS = 60
+MUSTER = str(Path(sys.executable).parent / "muster")
 
 
 class Muster:
-    def __init__(self, kubeconfig: Path, api: Api, log: Path, *flags: str) -> None:
-        self._command = [
-            str(Path(sys.executable).parent / "muster"),
-            "run",
-            "--dev",
-            "--kubeconfig",
-            str(kubeconfig),
-            *flags,
-        ]
+    def __init__(self, kubeconfig: Path, api: Api, log: Path, *flags: str, program: Sequence[str] = (MUSTER,)) -> None:
+        self._command = [*program, "run", "--dev", "--kubeconfig", str(kubeconfig), *flags]
         self._api = api
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None

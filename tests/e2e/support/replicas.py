@@ -13,7 +13,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,12 +22,11 @@ import yaml
 
 from tests.e2e.support.api import Api, ApiError, Object
 from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.muster import gate_is_asked
+from tests.e2e.support.muster import MUSTER, gate_is_asked
 from tests.e2e.support.service import Endpoint, ServiceRelay, readyz
 from tests.e2e.support.waiting import eventually
 
 NAMESPACE = "muster-system"
-MUSTER = str(Path(sys.executable).parent / "muster")
 STARTING_SECONDS = 60
 WEBHOOKS = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 QUICK: Object = {"probeSeconds": 1, "serving": {"drainSeconds": 1}}

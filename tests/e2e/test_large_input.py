@@ -1,0 +1,177 @@
+"""Thousands of large inputs: the memory of the real process stays, and its event loop is never blocked for long."""
+
+import json
+import re
+import socket
+import ssl
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from muster.api.job import SCHEDULING_ANNOTATION
+from tests.builders import a_gang, a_pod, a_review
+from tests.e2e.hostile.checks import resident_bytes
+from tests.e2e.support import probed
+from tests.e2e.support.api import Object
+from tests.e2e.support.clusters import Cluster
+from tests.e2e.support.muster import Muster
+from tests.e2e.support.strangers import LOOPBACK, TLS, http
+from tests.e2e.support.waiting import eventually
+
+pytestmark = [pytest.mark.quiet, pytest.mark.timeout(600)]
+
+MEGABYTE = 1_000_000
+ETCD_LIMIT = 1_500_000
+MIB = 1024 * 1024
+MOST_GROWN = 30
+LONGEST_BLOCK = 0.050
+WARM_UP = 30
+COUNTS = [500, pytest.param(10_000, marks=pytest.mark.full)]
+
+
+class Process:
+    """Muster's, with a connection to its admission port."""
+
+    def __init__(self, muster: Muster, blocked: Path) -> None:
+        self._muster, self._blocked = muster, blocked
+        port = int(re.findall(r"admission is served on https://\S+:(\d+)", muster.log())[-1])
+        self._connection: ssl.SSLSocket = TLS.wrap_socket(socket.create_connection((LOOPBACK, port)))
+        self._answers = self._connection.makefile("rb")
+
+    def answer(self, path: str, body: bytes) -> Object:
+        self._connection.sendall(http(f"{path}?timeout=2s", body))
+        assert b" 200 " in self._answers.readline()
+        length = 0
+        while line := self._answers.readline().strip():
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        answer: Object = json.loads(self._answers.read(length))["response"]
+        return answer
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def resident(self) -> float:
+        return resident_bytes(self._muster.pid) / MIB
+
+    def watch_the_loop(self) -> None:
+        self._blocked.unlink()
+        eventually(self._blocked.exists, "the probe writes")
+
+    def longest_block(self) -> float:
+        time.sleep(2 * probed.WRITE_SECONDS)
+        return float(self._blocked.read_text())
+
+
+@pytest.fixture
+def process(local: Cluster, tmp_path: Path) -> Iterator[Process]:
+    """A new one for each test: what one input took is not there for the next."""
+    blocked = tmp_path / "blocked"
+    program = (sys.executable, "-P", probed.__file__, str(blocked))
+    with Muster(local.muster_kubeconfig(), local.api, tmp_path / "muster.log", program=program) as muster:
+        made = Process(muster, blocked)
+        yield made
+        made.close()
+        assert "Traceback" not in muster.log()
+
+
+class Bounds:
+    """Of what Muster does inside the block."""
+
+    def __init__(self, process: Process, what: str) -> None:
+        self._process, self._what = process, what
+
+    def __enter__(self) -> None:
+        self._before = self._process.resident()
+        self._process.watch_the_loop()
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        grown, blocked = self._process.resident() - self._before, self._process.longest_block()
+        print(f"{self._what}: {self._before:.0f} MiB, grew by {grown:.1f}; blocked {blocked * 1000:.0f} ms at most")
+        if kind is None:
+            assert grown < MOST_GROWN
+            assert 0 < blocked < LONGEST_BLOCK
+
+
+def reviews_of(raw: Object, count: int, dry: bool = False) -> Iterator[bytes]:
+    """The object in a review, FILLER replaced by a text of a megabyte, each time another one."""
+    before, after = json.dumps(a_review(raw, dry=dry)).encode().split(b"FILLER")
+    for number in range(count):
+        yield before + f"{number:08d}".encode() + b"u" * (MEGABYTE - 8) + after
+
+
+def assert_bounded(process: Process, path: str, raws: list[Object], count: int, allowed: bool, dry: bool) -> None:
+    for raw in raws:
+        for review in reviews_of(raw, WARM_UP, dry):
+            process.answer(path, review)
+    with Bounds(process, f"{count} of {path}"):
+        for raw in raws:
+            for review in reviews_of(raw, count // len(raws), dry):
+                assert process.answer(path, review)["allowed"] is allowed
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_refused_pods_with_owner_uids_of_a_megabyte(process: Process, count: int) -> None:
+    pod = a_pod().of(a_gang("train").uid("FILLER")).build()
+    del pod["metadata"]["labels"]
+    assert_bounded(process, "/pod-gate", [pod], count, allowed=False, dry=False)
+
+
+FIELDS: dict[str, Callable[[Object], None]] = {
+    "schedulerName": lambda job: job["spec"]["template"]["spec"].update(schedulerName="FILLER"),
+    "priorityClassName": lambda job: job["spec"]["template"]["spec"].update(priorityClassName="FILLER"),
+    "an owner's uid": lambda job: job["metadata"].update(
+        ownerReferences=[{"apiVersion": "x/v1", "kind": "X", "name": "x", "uid": "FILLER", "controller": True}]
+    ),
+    "an annotation": lambda job: job["metadata"]["annotations"].update({"example.com/large": "FILLER"}),
+}
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_dry_run_jobs_with_fields_of_a_megabyte(process: Process, count: int) -> None:
+    jobs = []
+    for change in FIELDS.values():
+        job = a_gang("train").asking("policy: {gang: {minCount: 2}}").build()
+        change(job)
+        jobs.append(job)
+    assert_bounded(process, "/intents", jobs, count, allowed=True, dry=True)
+
+
+SIZES = (0, 1, 10, 100, 1_000, 2_000, 4_000, 4_095, 4_096, 4_097, 8_192, 16_384, 65_536, 262_144, MEGABYTE, ETCD_LIMIT)
+CONTENTS = {
+    "entries of a list": "[" + "a," * ETCD_LIMIT,
+    "unknown fields": "\n".join(f"k{n}: 1" for n in range(ETCD_LIMIT // 8)),
+    "lists in a field": "policy: [" + "[]," * ETCD_LIMIT,
+    "objects in JSON": '{"policy": [' + "{}," * ETCD_LIMIT,
+    "nested blocks": "- " * ETCD_LIMIT,
+    "brackets": "[" * ETCD_LIMIT,
+    "half characters": '{"\\ud800": "' + "\\ud800" * ETCD_LIMIT,
+    "blanks": " " * ETCD_LIMIT,
+    "emoji": "\N{GRINNING FACE}" * ETCD_LIMIT,
+}
+
+
+def test_an_annotation_of_every_size_up_to_what_etcd_takes(process: Process) -> None:
+    bodies = [
+        orjson.dumps(a_review(a_gang("train").annotated(**{SCHEDULING_ANNOTATION: content[:size]}).build()))
+        for size in SIZES
+        for content in CONTENTS.values()
+    ]
+    for body in bodies:
+        process.answer("/intents", body)
+    with Bounds(process, "annotations"):
+        for number in range(4):  # never the same one twice, so that none is remembered
+            for body in bodies:
+                process.answer("/intents", body.replace(b"k1", f"j{number}".encode()))
+
+
+def test_a_job_of_which_every_other_one_of_200_000_indexes_has_completed(process: Process) -> None:
+    ended = ",".join(map(str, range(0, 200_000, 2)))
+    job = a_gang("train", 200_000).with_status(completedIndexes=ended, succeeded=100_000).build()
+    with Bounds(process, "alternating indexes"):
+        assert process.answer("/intents", json.dumps(a_review(job)).encode())["allowed"] is True
