@@ -135,6 +135,8 @@ class Leave:
     async def _emptied(self, resource: Resource) -> bool:
         for _ in range(TRIES):
             found = await self.client.get(resource, "", NAME)
+            if text(mapping(found, "metadata"), "name") != NAME:
+                raise Unreadable("the API server answers with something else")
             if not found.get("webhooks"):
                 return False
             try:

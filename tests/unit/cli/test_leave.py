@@ -210,6 +210,21 @@ async def test_what_is_forbidden_is_told_once_and_the_rest_is_done(cluster: Fake
     assert left_over(cluster) - set(DEV) == stays
 
 
+async def test_a_server_that_answers_with_something_else_is_a_problem(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(*_: object) -> Object:
+        return {}
+
+    monkeypatch.setattr(FakeClient, "get", nothing)
+    leaving, _, _ = a_leave(Leaver(cluster))
+    await leaving.run()
+    for kind, _, _ in (GATE, GUARD):
+        said = [each for each in leaving.problems if kind in each]
+        assert len(said) == 1
+        assert "answers with something else" in said[0]
+
+
 async def test_where_nobody_answers_one_sentence_is_enough(cluster: FakeCluster) -> None:
     silent = Unreachable("the API server does not answer")
     leaving, said, _ = a_leave(Leaver(cluster, refuses={"update leases.coordination.k8s.io": silent}))
