@@ -63,7 +63,8 @@ def test_the_settings_say_what_the_values_say() -> None:
     assert gate["namespaceSelector"] == {"matchLabels": {"gangs": "yes"}}, "the common one"
     assert guard["namespaceSelector"] == {"matchExpressions": [{"key": "guarded", "operator": "Exists"}]}, "its own"
     assert settings["service"] == {"name": "muster", "namespace": "muster-system", "port": 443}
-    assert settings["serving"] == {"address": "0.0.0.0", "port": 10443, "healthPort": 10080, "drainSeconds": 5}
+    serving = {"address": "0.0.0.0", "port": 10443, "healthPort": 10080, "drainSeconds": 7}
+    assert settings["serving"] == {**serving, "clientCA": "/etc/muster/client-ca/ca.crt"}
     assert settings["excludedNamespaces"] == ["kube-system", "istio-system"]
     assert yaml.safe_load(settings_in(rendered("cert-manager")))["certificates"]["mode"] == "files"
 

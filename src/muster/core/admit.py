@@ -134,7 +134,7 @@ def _remedy(job: JobView, group: PodGroup, elastic: bool, rules: Rules) -> str:
 
 def _fixed(job: JobView, group: PodGroup, remedy: str) -> Verdict:
     size = group.gang.min_count if group.gang else 0
-    about = f": its gang-scheduled PodGroup {group.metadata.name!r} holds {size} pods together"
+    about = f": its PodGroup {group.metadata.name!r} is a gang of {size} pods"
     return _unchanged(job, Reason.GANG_SIZE_FIXED, about, remedy)
 
 

@@ -124,6 +124,6 @@ class Reason(StrEnum):
     BEING_LEFT = "BeingLeft", "Muster is being removed (`muster leave`) and begins no new gang", _ASIDE
 
     # The parallelism guard refuses a change, and a Warning event repeats the refusal.
-    GANG_SIZE_FIXED = "GangSizeFixed", "the Job's PodGroup holds a fixed number of pods together", _REFUSED
+    GANG_SIZE_FIXED = "GangSizeFixed", "the Job's PodGroup is a gang of a fixed size", _REFUSED
     GANG_FORMING = "GangForming", "the gang is being formed, and its PodGroup may get either number", _REFUSED
     GANG_UNKNOWN = "GangUnknown", "Muster cannot read now whether the Job is a gang", _REFUSED

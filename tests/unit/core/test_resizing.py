@@ -231,7 +231,7 @@ def test_elastic_also_while_the_gang_is_being_formed() -> None:
 @pytest.mark.parametrize(("pods", "completions"), [(8, 4), (1, 1), (0, 0)])
 def test_elastic_does_not_let_a_gang_stop_being_one(pods: int, completions: int) -> None:
     assert resized(pods, completions).endswith(
-        "holds 4 pods together. Change completions together with it, to the same number greater than 1 [GangSizeFixed]"
+        "is a gang of 4 pods. Change completions together with it, to the same number greater than 1 [GangSizeFixed]"
     )
 
 
