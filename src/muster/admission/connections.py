@@ -24,6 +24,9 @@ from muster.admission.heap import trim
 MANY_ENDED = 100
 """Connections. After so many, when few are left, a flood is over."""
 BACKLOG = 1024
+RECEIVED_BYTES = 16 * 1024
+"""What the system keeps of a connection that nobody reads; then TLS, which by default takes 16 times as much; then
+aiohttp, which takes 4 times as much."""
 FEW_SECONDS = 0.05
 """Pause after the system has refused a connection: it has no file descriptor or memory left."""
 
@@ -77,6 +80,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.deadline = self._crowd.now() + self._crowd.limits.first_seconds
+        if hasattr(transport, "set_read_buffer_limits"):  # TLS
+            transport.set_read_buffer_limits(RECEIVED_BYTES)
         self._inner.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
@@ -133,6 +138,7 @@ class Connections:
             while True:
                 try:
                     await self._accept_one(listener)
+                    await asyncio.sleep(0)  # one in each turn of the loop: 300 handshakes at once would take a second
                 except OSError as error:
                     if error.errno != errno.ECONNABORTED:
                         self._drop_one()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -20,6 +21,7 @@ BODY_SECONDS = 5.0
 class _Body:
     request: web.Request
     content: bytearray = field(default_factory=bytearray)
+    dropped: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def peer(self) -> str:
@@ -63,7 +65,9 @@ class Intake:
             pass
         now = asyncio.get_running_loop().time()
         self._free_at = max(now, self._free_at) + more / BYTES_PER_SECOND
-        await asyncio.sleep(self._free_at - now)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(body.dropped.wait(), self._free_at - now)
+            raise ConnectionAbortedError("its place went to another body")
 
     def _drop_one(self) -> bool:
         """The oldest one of the peer that has the most: an honest one takes milliseconds."""
@@ -77,4 +81,5 @@ class Intake:
             victim.request.transport.abort()
         del self._large[victim]
         victim.content.clear()
+        victim.dropped.set()
         return True

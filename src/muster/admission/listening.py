@@ -13,14 +13,14 @@ from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
 from muster.admission.certificates import ServingCertificate
-from muster.admission.connections import BACKLOG, Connections, Limits, note_use
+from muster.admission.connections import BACKLOG, RECEIVED_BYTES, Connections, Limits, note_use
 from muster.admission.heap import return_large_blocks
 from muster.runtime.supervisor import Supervisor
 from muster.runtime.tasks import Task
 
 IN_FLIGHT_SECONDS = 5
-RECEIVED_BYTES = 16 * 1024
-"""What the system keeps of a connection, and then aiohttp. TLS holds as much again, several times, of a slow sender."""
+BEGIN_SECONDS = 0.05
+"""For a request that has just arrived, so that its connection counts as one in use."""
 ASKING_SECONDS = 5.0
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared with, not bound to
 
@@ -52,6 +52,7 @@ class Listening:
         self.serving.cancel()
         await asyncio.wait({self.serving})
         self.listener.close()
+        await asyncio.sleep(BEGIN_SECONDS)
         self.connections.drop_idle()
         await self.runner.cleanup()
 
@@ -103,7 +104,10 @@ def _logger() -> logging.Logger:
 
 
 def _is_no_garbage(record: logging.LogRecord) -> bool:
-    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+    """Nor an answer to a peer that is gone, which aiohttp logs only where uvloop notices it first."""
+    error = record.exc_info[1] if record.exc_info else None
+    is_gone = isinstance(error, RuntimeError) and str(error).endswith("the handler is closed")
+    return not isinstance(error, HttpProcessingError) and not is_gone
 
 
 async def ask(place: Place, name: str, certificate: ServingCertificate, handshake_only: bool = False) -> str:

@@ -90,6 +90,13 @@ async def hold(port: int, secure: bool) -> None:
     await asyncio.sleep(1)
 
 
+async def shake_hands(port: int) -> None:
+    """And nothing else: what costs the server the most for the fewest bytes."""
+    while True:
+        _, writer = await connected(port)
+        writer.transport.abort()
+
+
 async def pipeline(port: int) -> None:
     """Requests without end, and no look at the answers."""
     _, writer = await connected(port)
@@ -139,6 +146,7 @@ CASES: dict[str, tuple[int, Attack]] = {
     "half-open TLS": (300, lambda port: drip(port, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", secure=False)),
     "idle connections": (5_000, lambda port: hold(port, secure=False)),
     "idle TLS connections": (600, lambda port: hold(port, secure=True)),
+    "TLS handshakes": (20, shake_hands),
     "pipelining": (20, pipeline),
     "garbage before TLS": (20, garbage),
     "made-up Jobs": (20, ask_about_made_up_jobs),
