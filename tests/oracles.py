@@ -31,7 +31,7 @@ class Oracle:
         if change.verb == "ADDED":
             self.created_at[change.object["metadata"]["uid"]] = change.revision
         if change.verb == "DELETED" or change.object["metadata"].get("deletionTimestamp"):
-            self.meddled |= change.plural in OURS and not (self.releases and change.actor == MUSTER)
+            self.meddled |= change.plural in OURS and not self._is_release(change)
         if change.plural == "events":
             return
         checks = (
@@ -55,11 +55,21 @@ class Oracle:
 
     def _released(self, change: Change) -> Iterator[str]:
         """What Muster releases has no living pods, so that no member ever loses its group by it."""
-        if not self.releases or change.actor != MUSTER or change.plural != "podgroups" or change.verb == "ADDED":
+        if change.plural != "podgroups" or change.verb == "ADDED" or not self._is_release(change):
             return
         members = [pod for pod in self.cluster.find("pods") if is_live(pod) and group_of(pod) == change.name]
         if members:
             yield f"Muster released PodGroup {change.name} of {len(members)} living pods"
+
+    def _is_release(self, change: Change) -> bool:
+        """What Muster deletes, unless it gives a Job that runs a group of another size."""
+        if not self.releases or change.actor != MUSTER:
+            return False
+        owner = controller_uid(change.object)
+        jobs = [job["spec"] for job in self.cluster.find("jobs") if job["metadata"]["uid"] == owner]
+        sizes = {job["parallelism"] for job in jobs if not job.get("suspend")}
+        policy = change.object["spec"].get("schedulingPolicy") or {}
+        return not sizes or sizes == {(policy.get("gang") or {}).get("minCount")}
 
     def _one_pair(self) -> Iterator[str]:
         """I1: at most one Workload and one PodGroup of ours per Job."""

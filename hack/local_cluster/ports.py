@@ -6,6 +6,7 @@ import dataclasses
 import json
 import random
 import socket
+from collections.abc import Iterator
 
 from local_cluster.components import Ports
 from local_cluster.errors import ClusterError
@@ -16,12 +17,17 @@ _RANGE = range(20000, 32000)
 
 
 def free_ports() -> Ports:
-    taken = _ports_of_other_clusters()
-    candidates = [port for port in random.sample(_RANGE, 200) if port not in taken and _is_free(port)]
+    candidates = list(free_loopback_ports())
     needed = len(dataclasses.fields(Ports))
     if len(candidates) < needed:
         raise ClusterError(f"No free port between {_RANGE.start} and {_RANGE.stop} on 127.0.0.1: stop what uses them.")
     return Ports(*candidates[:needed])
+
+
+def free_loopback_ports() -> Iterator[int]:
+    """Some, in no order."""
+    taken = _ports_of_other_clusters()
+    return (port for port in random.sample(_RANGE, 200) if port not in taken and _is_free(port))
 
 
 def _ports_of_other_clusters() -> set[int]:

@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.support.clusters import Cluster, start_cluster
 from tests.e2e.support.command import muster as command
 from tests.e2e.support.objects import POD_GROUP_ANNOTATION, all_pods, gang_job
-from tests.e2e.support.replicas import Replicas
+from tests.e2e.support.replicas import Replicas, registered
 from tests.e2e.support.waiting import eventually
 
 pytestmark = pytest.mark.full
@@ -18,7 +18,7 @@ def test_the_webhooks_follow_the_api(tmp_path: Path) -> None:
     try:
         with Replicas(stock, tmp_path) as replicas:
             eventually(lambda: "muster crds install" in replicas[0].readyz()[1], "it says what to do", 60)
-            assert stock.api.find("mutatingwebhookconfigurations", "muster") is None
+            assert registered(stock.api) == []
             assert command("crds", "install", kubeconfig=stock.kubeconfig).code == 0
             replicas.wait_until_ready(90)
             webhooks = stock.api.get("mutatingwebhookconfigurations", "muster")["webhooks"]
@@ -40,5 +40,5 @@ def runs_as_a_group(stock: Cluster) -> None:
 
 
 def _gate(stock: Cluster) -> list[object]:
-    found = stock.api.find("mutatingwebhookconfigurations", "muster")
-    return list(found["webhooks"]) if found else []
+    found = stock.api.find("mutatingwebhookconfigurations", "muster") or {}
+    return list(found.get("webhooks") or [])

@@ -47,7 +47,10 @@ def _suspend(world: World) -> None:
 
 
 def _admit_two(world: World) -> None:
-    _resize(world, 2)
+    """As a queue does it: only a Job with its label, while it is suspended. Any other one is just resumed."""
+    job = world.cluster.objects.get(("jobs", "default", "train"))
+    if job and job["spec"].get("suspend") and QUEUE_NAME in (job["metadata"].get("labels") or {}):
+        _resize(world, 2)
     _resume(world)
 
 
@@ -194,7 +197,7 @@ RELEASES: list[Any] = [
                 start=(gang(),),
                 policies=(Policy(release_on_suspend=ReleaseOnSuspend.POD_GROUP),),
             ),
-            replace(EVICTED, name="evicted, and the streams are down", watching=False, creates=2, releases=False),
+            replace(EVICTED, name="evicted, and the streams are down", watching=False, creates=2),
         )
     ),
 ]

@@ -21,6 +21,7 @@ from tests.e2e.support.objects import (
 )
 from tests.e2e.support.pairs import BASIC, own_pair, owned_by, pair_of, pod_group, workload
 from tests.e2e.support.profiles import PROFILES, WITHOUT_JOB_VALIDATION, Site
+from tests.e2e.support.retries import group_and_size
 from tests.e2e.support.rights import without_right
 from tests.e2e.support.waiting import eventually
 
@@ -211,8 +212,7 @@ def test_a_gang_that_ran_and_sleeps_is_locked_only_by_the_built_in_plugin(site: 
     size = 4 if site.profile.built_in_guard else 2
     site.api.patch("jobs", "gang", {"spec": {"suspend": False}}, place)
     eventually(lambda: all_pods(site.api, place, "gang", size, is_bound), f"{size} pods are bound", 60)
-    _, (group,) = pair_of(site.api, place, gang)
-    assert group["spec"]["schedulingPolicy"] == {"gang": {"minCount": size}}
+    eventually(lambda: group_and_size(site.api, place, gang)[1] == size, f"its PodGroup is a gang of {size}")
 
 
 def test_a_refusal_is_posted_on_the_job_once(site: Site, place: str, gang: Object) -> None:

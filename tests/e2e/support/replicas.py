@@ -11,15 +11,14 @@ The processes are logged in as Muster's ServiceAccount. `settings` is merged int
 
 import os
 import signal
-import socket
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import yaml
 
+from local_cluster.ports import free_loopback_ports
 from tests.e2e.support.api import Api, ApiError, Object
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.muster import MUSTER, gate_is_asked
@@ -213,12 +212,7 @@ _given_out: set[int] = set()
 
 
 def free_port() -> int:
-    """One that nobody listens on, and that was not given out before."""
-    for _ in range(100):
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port: int = probe.getsockname()[1]
-        if port not in _given_out:
-            _given_out.add(port)
-            return port
-        time.sleep(0.01)
-    raise AssertionError("no free port")
+    """One that nobody uses, that was not given out before, and that no outgoing connection takes during a restart."""
+    port = next(each for each in free_loopback_ports() if each not in _given_out)
+    _given_out.add(port)
+    return port
