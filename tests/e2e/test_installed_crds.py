@@ -25,6 +25,9 @@ def test_the_webhooks_follow_the_api(tmp_path: Path) -> None:
             assert [each["name"] for each in webhooks] == ["pod-gate.muster.dev", "pod-groups.muster.dev"]
             runs_as_a_group(stock)
             stock.restart("--profile", "native")
+            eventually(lambda: "because gangs of it live" in replicas.logs(), "Muster says why it keeps the CRDs", 60)
+            assert len(_gate(stock)) == 2
+            stock.api.delete("jobs", "train", "default")
             eventually(lambda: len(_gate(stock)) == 1, "the webhooks are those of the built-in API", 120)
         assert "Traceback" not in replicas.logs()
     finally:
