@@ -156,9 +156,13 @@ CONTENTS = {
 }
 
 
+def cut(content: str, size: int) -> str:
+    return content.encode()[:size].decode(errors="ignore")
+
+
 def test_an_annotation_of_every_size_up_to_what_etcd_takes(process: Process) -> None:
     bodies = [
-        orjson.dumps(a_review(a_gang("train").annotated(**{SCHEDULING_ANNOTATION: content[:size]}).build()))
+        orjson.dumps(a_review(a_gang("train").annotated(**{SCHEDULING_ANNOTATION: cut(content, size)}).build()))
         for size in SIZES
         for content in CONTENTS.values()
     ]
