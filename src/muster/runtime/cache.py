@@ -6,6 +6,10 @@ older number, and everything cached would stay newer than what is really there. 
 revision is at least that of everything seen before it was asked for. If it is older, then history was rewound, and the
 list replaces all that is cached of its kind (`rewound`).
 
+An object that a stream has shown to be deleted stays away: its UID never lives again (`for_good`). An answer that shows
+it, and arrives later, puts nothing in: nobody would ever take that out again, and a Job would wait for the end of a
+PodGroup that ended long ago. A 404 proves less, since an API server that starts may answer so for a while.
+
 Workloads and PodGroups are kept as the bytes of their JSON, and read when somebody asks for them: as models they take
 ten times the memory, and a cluster has two of them for every gang.
 """
@@ -21,11 +25,16 @@ from muster.api.meta import ObjectMeta
 from muster.api.podgroup import GangState, PodGroup
 from muster.api.workload import Workload
 from muster.core.observed import Observed
+from muster.runtime.memory import Memory
 
 Item = TypeVar("Item", Workload, PodGroup)
 Kind = type[JobView] | type[Workload] | type[PodGroup]
 Place = tuple[str, str]
 """Namespace and name."""
+
+
+GONE_SECONDS = 600.0
+"""No answer is on its way for longer."""
 
 
 class _Entry(NamedTuple):
@@ -43,6 +52,7 @@ class _Shelf(Generic[Item]):
     keys_of: Callable[[Item], list[object]]
     entries: dict[Place, _Entry] = field(default_factory=dict)
     index: dict[object, list[Place]] = field(default_factory=dict)
+    gone: Memory[Uid, bool] = field(default_factory=lambda: Memory(GONE_SECONDS))
 
     def get(self, place: Place) -> Item | None:
         entry = self.entries.get(place)
@@ -50,6 +60,8 @@ class _Shelf(Generic[Item]):
 
     def put(self, item: Item) -> bool:
         metadata, place = item.metadata, _place(item.metadata)
+        if self.gone.recall(metadata.uid):
+            return False
         entry = _Entry(
             metadata.uid,
             metadata.resource_version,
@@ -66,7 +78,9 @@ class _Shelf(Generic[Item]):
             self.index.setdefault(key, []).append(place)
         return known is None or (known.uid, known.ending) != (entry.uid, entry.ending)
 
-    def drop(self, metadata: ObjectMeta) -> bool:
+    def drop(self, metadata: ObjectMeta, for_good: bool) -> bool:
+        if for_good:
+            self.gone.remember(metadata.uid, True)
         known = self.entries.get(_place(metadata))
         if known is None or known.uid != metadata.uid:
             return False
@@ -107,6 +121,7 @@ class Cache:
     """How many PodGroups of Jobs are in which state."""
     newest: Counter[Kind] = field(default_factory=Counter)
     """The newest revision of each kind that was seen."""
+    _gone_jobs: Memory[Uid, bool] = field(default_factory=lambda: Memory(GONE_SECONDS))
     _workloads: _Shelf[Workload] = field(default_factory=lambda: _Shelf(Workload, _workload_keys))
     _pod_groups: _Shelf[PodGroup] = field(default_factory=lambda: _Shelf(PodGroup, _pod_group_keys))
 
@@ -134,13 +149,17 @@ class Cache:
     def put_job(self, job: JobView) -> bool:
         """True if anything changed that a decision looks at."""
         known = self.jobs.get(job.key)
+        if self._gone_jobs.recall(job.uid):
+            return False
         if known is not None and _is_older(job.resource_version, known.resource_version):
             return False
         self.jobs[job.key] = job
         self._saw(JobView, job.resource_version)
         return known != job
 
-    def drop_job(self, key: JobKey, uid: Uid) -> bool:
+    def drop_job(self, key: JobKey, uid: Uid, for_good: bool = False) -> bool:
+        if for_good:
+            self._gone_jobs.remember(uid, True)
         known = self.jobs.get(key)
         if known is None or known.uid != uid:
             return False
@@ -152,8 +171,8 @@ class Cache:
         self._saw(Workload, workload.metadata.resource_version)
         return self._workloads.put(workload)
 
-    def drop_workload(self, metadata: ObjectMeta) -> bool:
-        return self._workloads.drop(metadata)
+    def drop_workload(self, metadata: ObjectMeta, for_good: bool = False) -> bool:
+        return self._workloads.drop(metadata, for_good)
 
     def put_pod_group(self, group: PodGroup) -> bool:
         """Likewise. The scheduler's reports in its status change nothing for the Job."""
@@ -164,9 +183,9 @@ class Cache:
         self._count(before, self._pod_groups.get(place))
         return changed
 
-    def drop_pod_group(self, metadata: ObjectMeta) -> bool:
+    def drop_pod_group(self, metadata: ObjectMeta, for_good: bool = False) -> bool:
         before = self._pod_groups.get(_place(metadata))
-        dropped = self._pod_groups.drop(metadata)
+        dropped = self._pod_groups.drop(metadata, for_good)
         self._count(before, self._pod_groups.get(_place(metadata)))
         return dropped
 
@@ -217,6 +236,7 @@ class Cache:
         self.newest[kind] = int(listed_at)
         if kind is JobView:
             self.jobs.clear()
+            self._gone_jobs = Memory(GONE_SECONDS)
         elif kind is Workload:
             self._workloads = _Shelf(Workload, _workload_keys)
         else:

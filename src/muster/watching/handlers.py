@@ -46,21 +46,21 @@ class Inbox:
     def job(self, job: JobView, deleted: bool) -> None:
         if self.cache.trusted and not deleted and job.key not in self.cache.jobs:
             self.formation.stopwatch.start(job.uid)
-        if self.cache.drop_job(job.key, job.uid) if deleted else self.cache.put_job(job):
+        if self.cache.drop_job(job.key, job.uid, for_good=True) if deleted else self.cache.put_job(job):
             self._changed(job)
         if self.on_job is not None:
             self.on_job(job.key)
 
     def workload(self, workload: Workload, deleted: bool) -> None:
         concerned = self.cache.jobs_of(workload)
-        if self.cache.drop_workload(workload.metadata) if deleted else self.cache.put_workload(workload):
+        if self.cache.drop_workload(workload.metadata, True) if deleted else self.cache.put_workload(workload):
             self._changed(*(self.cache.jobs[key] for key in concerned if key in self.cache.jobs))
 
     def pod_group(self, group: PodGroup, deleted: bool) -> None:
         if not deleted and group.state is GangState.SCHEDULED and (owner := group.metadata.controller) is not None:
             self.formation.stopwatch.stop(owner.uid, SCHEDULED)
         concerned = self.cache.jobs_of(group)
-        if self.cache.drop_pod_group(group.metadata) if deleted else self.cache.put_pod_group(group):
+        if self.cache.drop_pod_group(group.metadata, True) if deleted else self.cache.put_pod_group(group):
             self._changed(*(self.cache.jobs[key] for key in concerned if key in self.cache.jobs))
         if self.on_pod_group is not None:
             self.on_pod_group((group.metadata.namespace, group.metadata.name))

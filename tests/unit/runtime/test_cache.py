@@ -49,6 +49,43 @@ def test_versions_are_numbers_not_texts() -> None:
     assert cache.observe(KEY).workloads[0].metadata.deletion_timestamp is not None
 
 
+def test_what_is_gone_does_not_come_back_by_a_late_answer() -> None:
+    """An answer on its way while the stream says that the object is deleted."""
+    cache = Cache()
+    workload = a_workload("w").uid("w-1").describing(JOB).version(5)
+    group = a_pod_group("g").uid("g-1").naming_workload("w").version(6).being_deleted()
+    cache.put_job(JOB.version(4).view())
+    for _ in range(2):
+        cache.drop_job(KEY, JOB.view().uid, for_good=True)
+        cache.drop_workload(workload.read().metadata, for_good=True)
+        cache.drop_pod_group(group.read().metadata, for_good=True)
+        assert not cache.put_job(JOB.version(4).view())
+        assert not cache.put_workload(workload.read())
+        assert not cache.put_pod_group(group.read())
+        assert (cache.jobs, names(cache), sum(cache.gangs.values())) == ({}, ([], []), 0)
+    cache.put_workload(a_workload("w").uid("w-2").describing(JOB).version(8).read())
+    cache.put_pod_group(a_pod_group("g").uid("g-2").naming_workload("w").version(9).read())
+    assert names(cache) == (["w"], ["g"]), "another one of that name"
+
+
+def test_what_an_answer_says_is_not_there_may_be_there() -> None:
+    """An API server that starts may say 404 for a while."""
+    cache = Cache()
+    group = a_pod_group("g").uid("g-1").naming_workload("w").read()
+    cache.put_pod_group(group)
+    cache.drop_pod_group(group.metadata)
+    assert cache.put_pod_group(group)
+
+
+def test_after_a_restore_of_etcd_what_was_gone_may_be_there() -> None:
+    cache = Cache()
+    group = a_pod_group("g").uid("g-1").naming_workload("w").version(60).read()
+    cache.put_pod_group(group)
+    cache.drop_pod_group(group.metadata, for_good=True)
+    assert cache.rewound(PodGroup, "50", 60)
+    assert cache.put_pod_group(a_pod_group("g").uid("g-1").naming_workload("w").version(40).read())
+
+
 def test_a_late_deletion_of_an_earlier_object_takes_nothing_away() -> None:
     cache = Cache()
     cache.put_job(a_gang("train").uid("new").view())
