@@ -16,6 +16,8 @@ from tests.e2e.support.relay import Relay, far_away
 from tests.e2e.support.replicas import NAMESPACE, Replica, Replicas
 from tests.e2e.support.waiting import eventually
 
+pytestmark = pytest.mark.quiet
+
 LATENCY_SECONDS = 2.0
 ANSWER_SECONDS = 4.0
 """Muster answers after 80 % of the webhook's two seconds; the rest is this machine's."""

@@ -15,7 +15,7 @@ from muster.kube.errors import (
 )
 from tests.builders import a_workload, missing_right
 from tests.fake_cluster import USER
-from tests.faults.scenarios import SECOND, gang
+from tests.faults.scenarios import delete_job, gang, recreate_job
 from tests.faults.world import Call, Crash, Disturbance, Process, World
 
 
@@ -67,17 +67,6 @@ def _first(act: Callable[[World], None]) -> Disturbance:
     return disturb
 
 
-def _delete_job(world: World) -> None:
-    if ("jobs", "default", "train") in world.cluster.objects:
-        world.cluster.remove("jobs", "default", "train", USER)
-
-
-def _recreate_job(world: World) -> None:
-    _delete_job(world)
-    before = sum(change.plural == "jobs" and change.verb == "ADDED" for change in world.cluster.history)
-    world.cluster.apply(gang(SECOND if before == 1 else f"{SECOND}-{before}"))  # never the same UID again
-
-
 def _delete_all(plural: str, force: bool = False) -> Callable[[World], None]:
     def act(world: World) -> None:
         for thing in world.cluster.find(plural):
@@ -110,8 +99,8 @@ def _take_over(world: World) -> None:
 
 
 ACTORS: dict[str, Disturbance] = {
-    "the Job is deleted": _first(_delete_job),
-    "the Job is deleted and made again": _first(_recreate_job),
+    "the Job is deleted": _first(delete_job),
+    "the Job is deleted and made again": _first(recreate_job),
     "Workloads are deleted": _first(_delete_all("workloads")),
     "PodGroups are deleted": _first(_delete_all("podgroups")),
     "PodGroups are deleted by force": _first(_delete_all("podgroups", force=True)),

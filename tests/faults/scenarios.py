@@ -22,10 +22,16 @@ def gang(uid: str = FIRST) -> JobBuilder:
     return a_gang("train", pods=3).uid(uid)
 
 
-def _recreate(world: World) -> None:
+def delete_job(world: World) -> None:
     if ("jobs", "default", "train") in world.cluster.objects:
         world.cluster.remove("jobs", "default", "train", USER)
-    world.cluster.apply(gang(SECOND))
+
+
+def recreate_job(world: World) -> None:
+    """Never with a UID that was there before, whoever makes it again."""
+    delete_job(world)
+    before = sum(change.plural == "jobs" and change.verb == "ADDED" for change in world.cluster.history)
+    world.cluster.apply(gang(SECOND if before == 1 else f"{SECOND}-{before}"))
 
 
 def _resume(world: World) -> None:
@@ -102,7 +108,7 @@ SQUATTED = Scenario(
     racing=True,
 )
 RECREATED = Scenario(
-    "the Job is made again while the collector sleeps", (gang(),), creates=4, collector_lag=6, script={4: _recreate}
+    "the Job is made again while the collector sleeps", (gang(),), creates=4, collector_lag=6, script={4: recreate_job}
 )
 LEFTOVER = Scenario(
     "an earlier Job left its pair behind",
