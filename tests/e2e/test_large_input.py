@@ -71,6 +71,8 @@ class Process:
 @pytest.fixture
 def process(local: Cluster, tmp_path: Path) -> Iterator[Process]:
     """A new one for each test: what one input took is not there for the next."""
+    for kind in ("jobs", "workloads", "podgroups"):  # hundreds that vanish take time of the loop, too
+        eventually(lambda kind=kind: not local.api.list(kind), f"no {kind} of an earlier test are left", 300)  # type: ignore[misc]
     blocked = tmp_path / "blocked"
     program = (sys.executable, "-P", probed.__file__, str(blocked))
     with Muster(local.muster_kubeconfig(), local.api, tmp_path / "muster.log", program=program) as muster:
