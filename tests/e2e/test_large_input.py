@@ -12,7 +12,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from muster.api.job import SCHEDULING_ANNOTATION
+from muster.api.job import GROUP_TEMPLATE_ANNOTATION, SCHEDULING_ANNOTATION
 from tests.builders import a_gang, a_pod, a_review
 from tests.e2e.hostile.checks import resident_bytes
 from tests.e2e.support import probed
@@ -130,7 +130,7 @@ FIELDS: dict[str, Callable[[Object], None]] = {
     "an owner's uid": lambda job: job["metadata"].update(
         ownerReferences=[{"apiVersion": "x/v1", "kind": "X", "name": "x", "uid": "FILLER", "controller": True}]
     ),
-    "an annotation": lambda job: job["metadata"]["annotations"].update({"example.com/large": "FILLER"}),
+    "an annotation": lambda job: job["metadata"]["annotations"].update({GROUP_TEMPLATE_ANNOTATION: "FILLER"}),
 }
 
 

@@ -28,7 +28,7 @@ def delete_job(world: World) -> None:
 
 
 def recreate_job(world: World) -> None:
-    """Never with a UID that was there before, whoever makes it again."""
+    """Never with a UID that was there before."""
     delete_job(world)
     before = sum(change.plural == "jobs" and change.verb == "ADDED" for change in world.cluster.history)
     world.cluster.apply(gang(SECOND if before == 1 else f"{SECOND}-{before}"))
