@@ -5,7 +5,6 @@ import re
 import socket
 import ssl
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -59,13 +58,12 @@ class Process:
     def resident(self) -> float:
         return resident_bytes(self._muster.pid) / MIB
 
-    def watch_the_loop(self) -> None:
-        self._blocked.unlink()
-        eventually(self._blocked.exists, "the probe writes")
+    def next_window(self) -> float:
+        return probed.next_window(self._blocked)
 
-    def longest_block(self) -> float:
-        time.sleep(2 * probed.WRITE_SECONDS)
-        return float(self._blocked.read_text())
+    def longest_block(self, since: float) -> float:
+        until = self.next_window()
+        return max(longest for began, longest in probed.windows(self._blocked) if since <= began <= until)
 
 
 @pytest.fixture
@@ -90,10 +88,10 @@ class Bounds:
 
     def __enter__(self) -> None:
         self._before = self._process.resident()
-        self._process.watch_the_loop()
+        self._since = self._process.next_window()
 
     def __exit__(self, kind: object, *_: object) -> None:
-        grown, blocked = self._process.resident() - self._before, self._process.longest_block()
+        grown, blocked = self._process.resident() - self._before, self._process.longest_block(self._since)
         print(f"{self._what}: {self._before:.0f} MiB, grew by {grown:.1f}; blocked {blocked * 1000:.0f} ms at most")
         if kind is None:
             assert grown < MOST_GROWN

@@ -1,13 +1,15 @@
 """Muster with a probe on its event loop: `python probed.py FILE run …` is `muster run …`.
 
-FILE says for how long the loop was blocked at most since somebody last removed it, in seconds of processor time: what
-other processes take does not count. Large bodies are read without a pause between them: ten thousand would take half
-an hour, and that pause bounds no memory.
+Each line of FILE is a tenth of a second: when it began on the monotonic clock, and for how long the loop was blocked at
+most in it, in seconds of processor time. What other processes take does not count, nor what other virtual machines
+take: a guest counts that as its own, and reports it as stolen in /proc/stat. Large bodies are read without a pause
+between them: ten thousand would take half an hour, and that pause bounds no memory.
 
 To be run with `python -P`: beside this file there is another `muster.py`.
 """
 
 import asyncio
+import os
 import sys
 import time
 from pathlib import Path
@@ -19,26 +21,45 @@ from muster.cli.run import _serve
 
 GIBIBYTE = 1024**3
 PROBE_SECONDS = 0.005
-WRITE_SECONDS = 0.1
+WINDOW_SECONDS = 0.1
+WORTH_A_LOOK = 0.010
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 async def probe(file: Path) -> None:
-    longest, written_at = 0.0, 0.0
+    with file.open("w", buffering=1) as lines:
+        while True:
+            began, longest = time.monotonic(), 0.0
+            while time.monotonic() < began + WINDOW_SECONDS:
+                longest = max(longest, await blocked())
+            lines.write(f"{began} {longest}\n")
+
+
+async def blocked() -> float:
+    stolen, began = stolen_seconds(), time.thread_time()
+    await asyncio.sleep(PROBE_SECONDS)
+    took = time.thread_time() - began
+    return took - (stolen_seconds() - stolen) if took > WORTH_A_LOOK else took
+
+
+def stolen_seconds() -> float:
+    with Path("/proc/stat").open(encoding="ascii") as counters:
+        return int(counters.readline().split()[8]) / TICKS_PER_SECOND
+
+
+def next_window(file: Path) -> float:
+    """When the first one began that began after this call; it has ended by then."""
+    now = time.monotonic()
     while True:
-        began = time.thread_time()
-        await asyncio.sleep(PROBE_SECONDS)
-        longest = max(longest, time.thread_time() - began)
-        if time.monotonic() - written_at > WRITE_SECONDS:
-            longest, written_at = write(file, longest), time.monotonic()
+        after = [began for began, _ in windows(file) if began >= now]
+        if after:
+            return after[0]
+        time.sleep(WINDOW_SECONDS)
 
 
-def write(file: Path, longest: float) -> float:
-    """Whole, or not yet. Where the file is gone, the time counts from now."""
-    longest = longest if file.exists() else 0.0
-    fresh = file.with_suffix(".new")
-    fresh.write_text(str(longest))
-    fresh.replace(file)
-    return longest
+def windows(file: Path) -> list[tuple[float, float]]:
+    whole = [line.split() for line in file.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    return [(float(began), float(longest)) for began, longest in whole]
 
 
 def serve_probed(file: Path) -> None:
