@@ -226,10 +226,13 @@ class Formation:
         raise Unsettled(f"the gang of Job {ref.key} could not be formed in {MAX_STEPS} steps")
 
     async def _look(self, ref: JobRef, job: JobView | None) -> tuple[Observed, _Proof]:
-        """A cached view may only say yes. Anything else is looked at again, live."""
+        """A cached view may only say yes, and only to Muster's own PodGroup: of a stranger's there may be two by now.
+
+        Anything else is looked at again, live.
+        """
         known = self.observer.known(ref)
-        decision = self._decide(known)
-        if _joins(decision):
+        decision, anchor = self._decide(known), anchor_of(known)
+        if _joins(decision) and anchor is not None and anchor.metadata.name == decision.group:
             seen, proven = await self._confirm(known, ref, decision.group)
             if _joins(self._decide(seen)):
                 return seen, proven

@@ -11,7 +11,7 @@ from muster.core.reasons import Reason
 from muster.kube.client import Object
 from muster.kube.errors import Rejected
 from muster.kube.resources import Resource
-from tests.builders import a_gang, a_pod, a_workload
+from tests.builders import a_gang, a_pod, a_pod_group, a_workload
 from tests.fake_cluster import USER, FakeClient, FakeCluster
 from tests.oracles import created_by_us
 from tests.unit.runtime.parts import build
@@ -127,3 +127,16 @@ async def test_nothing_is_made_again_for_a_job_that_went_meanwhile(cluster: Fake
     decision = await build(Vanishing(cluster)).formation.ensure(JOB.ref)
     assert (decision.membership, decision.reason) == (Membership.HOLD, Reason.JOB_GONE)
     assert sorted(created_by_us(cluster).values()) == [1, 1], "and nothing a second time"
+
+
+async def test_a_stranger_s_pod_group_is_never_joined_by_the_cache_s_word(cluster: FakeCluster) -> None:
+    """Another replica, whose cache has both, lets the Job's pods in plain: the two would split the gang."""
+    parts = build(FakeClient(cluster))
+    own = a_workload("mine").describing(JOB)
+    for each in (own, a_pod_group("one").made_from(own)):
+        cluster.apply(each)
+    await parts.resync.once()
+    parts.cache.trusted = True
+    cluster.apply(a_pod_group("other").made_from(own))  # the stream has not shown it yet
+    decision = await parts.formation.ensure(JOB.ref)
+    assert (decision.membership, decision.reason) == (Membership.PLAIN, Reason.AMBIGUOUS_POD_GROUPS)
