@@ -116,6 +116,8 @@ class Resync:
     after: Callable[[], Awaitable[None]] | None = None
     """Called when the cache is up to date."""
     errors: InternalErrors = field(init=False)
+    _concerned: set[JobKey] = field(default_factory=set)
+    """Jobs to queue once everything is listed. A list that fails in the middle has changed the cache already."""
     _now: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
@@ -151,7 +153,7 @@ class Resync:
     async def once(self) -> int:
         """Bring the cache up to date and queue every Job that this concerns; how many there were."""
         cache, dialect = self.observer.cache, self.observer.dialect
-        concerned: set[JobKey] = set()
+        concerned = self._concerned
 
         def keep_job(raw: Object) -> Uid:
             job = JobView.parse(raw)
@@ -177,6 +179,7 @@ class Resync:
         concerned |= cache.forget_except(jobs, made, groups, (jobs_at, made_at, groups_at))
         for key in concerned | await self._unsettled():
             self.queue.add(key)
+        self._concerned = set()
         return len(concerned)
 
     async def _list(self, kind: Kind, resource: Resource, keep: Callable[[Object], Uid]) -> tuple[set[Uid], str]:
