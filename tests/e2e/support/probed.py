@@ -1,15 +1,13 @@
 """Muster with a probe on its event loop: `python probed.py FILE run …` is `muster run …`.
 
 Each line of FILE is a tenth of a second: when it began on the monotonic clock, and for how long the loop was blocked at
-most in it, in seconds of processor time. What other processes take does not count, nor what other virtual machines
-take: a guest counts that as its own, and reports it as stolen in /proc/stat. Large bodies are read without a pause
-between them: ten thousand would take half an hour, and that pause bounds no memory.
+most in it, in seconds of processor time: what other processes take does not count. Large bodies are read without a
+pause between them: ten thousand would take half an hour, and that pause bounds no memory.
 
 To be run with `python -P`: beside this file there is another `muster.py`.
 """
 
 import asyncio
-import os
 import sys
 import time
 from pathlib import Path
@@ -22,8 +20,6 @@ from muster.cli.run import _serve
 GIBIBYTE = 1024**3
 PROBE_SECONDS = 0.005
 WINDOW_SECONDS = 0.1
-WORTH_A_LOOK = 0.010
-TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 async def probe(file: Path) -> None:
@@ -36,15 +32,9 @@ async def probe(file: Path) -> None:
 
 
 async def blocked() -> float:
-    stolen, began = stolen_seconds(), time.thread_time()
+    began = time.thread_time()
     await asyncio.sleep(PROBE_SECONDS)
-    took = time.thread_time() - began
-    return took - (stolen_seconds() - stolen) if took > WORTH_A_LOOK else took
-
-
-def stolen_seconds() -> float:
-    with Path("/proc/stat").open(encoding="ascii") as counters:
-        return int(counters.readline().split()[8]) / TICKS_PER_SECOND
+    return time.thread_time() - began
 
 
 def next_window(file: Path) -> float:
