@@ -6,14 +6,14 @@ import re
 import socket
 import ssl
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import orjson
 import pytest
 
 from muster.api.job import GROUP_TEMPLATE_ANNOTATION, SCHEDULING_ANNOTATION
-from tests.builders import a_gang, a_pod, a_review
+from tests.builders import JobBuilder, a_gang, a_pod, a_review
 from tests.e2e.hostile.checks import resident_bytes
 from tests.e2e.support import probed
 from tests.e2e.support.api import Object
@@ -83,34 +83,37 @@ def process(local: Cluster, tmp_path: Path) -> Iterator[Process]:
 
 
 def assert_bounded(process: Process, what: str, feed: Callable[[], None]) -> None:
-    """What an input does to the loop, it does in every round.
+    """One round within the bound, or two of three. Each round feeds inputs that Muster has not seen before.
 
-    A virtual machine does not: its host stops it at times, and the guest counts that as time of the thread that ran.
-    An empty loop on an idle machine has shown jumps of 32 ms, on both processors at once.
+    A host stops its virtual machines at times, and a guest counts that as time of the thread that ran: an empty loop on
+    an idle machine has shown jumps of 32 ms, on both processors at once. What an input causes comes again.
     """
     before = process.resident()
     longest: list[float] = []
-    while len(longest) < ROUNDS and not (longest and longest[-1] < LONGEST_BLOCK):
+    while not longest or (longest[0] >= LONGEST_BLOCK and len(longest) < ROUNDS):
         since = process.next_window()
         feed()
         grown = process.resident() - before
         longest.append(process.longest_block(since))
         print(f"{what}: {before:.0f} MiB, grew by {grown:.1f}; blocked {longest[-1] * 1000:.0f} ms at most")
         assert grown < MOST_GROWN
-    assert 0 < longest[-1] < LONGEST_BLOCK, longest
+    assert min(longest) > 0
+    assert all(each < LONGEST_BLOCK for each in longest[1:] or longest), longest
 
 
-def reviews_of(raw: Object, count: int, dry: bool = False) -> Iterator[bytes]:
-    """The object in a review, FILLER replaced by a text of a megabyte, each time another one."""
+def reviews_of(raw: Object, numbers: Iterable[int], dry: bool = False) -> Iterator[bytes]:
+    """The object in a review, FILLER replaced by a text of a megabyte, another one for each number."""
     before, after = json.dumps(a_review(raw, dry=dry)).encode().split(b"FILLER")
-    for number in range(count):
+    for number in numbers:
         yield before + f"{number:08d}".encode() + b"u" * (MEGABYTE - 8) + after
 
 
 def assert_all_bounded(process: Process, path: str, raws: list[Object], count: int, allowed: bool, dry: bool) -> None:
+    numbers = itertools.count()
+
     def feed(count: int = count) -> None:
         for raw in raws:
-            for review in reviews_of(raw, count // len(raws), dry):
+            for review in reviews_of(raw, itertools.islice(numbers, count // len(raws)), dry):
                 assert process.answer(path, review)["allowed"] is allowed
 
     feed(WARM_UP * len(raws))
@@ -180,12 +183,15 @@ def test_an_annotation_of_every_size_up_to_what_etcd_takes(process: Process) -> 
     assert_bounded(process, "annotations", feed)
 
 
+def half_ended(first: int) -> JobBuilder:
+    ended = [str(index) for index in range(first, 200_000, 2)]
+    return a_gang("train", 200_000).with_status(completedIndexes=",".join(ended), succeeded=len(ended))
+
+
 def test_a_job_of_which_every_other_one_of_200_000_indexes_has_completed(process: Process) -> None:
-    ended = ",".join(map(str, range(0, 200_000, 2)))
-    job = a_gang("train", 200_000).with_status(completedIndexes=ended, succeeded=100_000).build()
-    review = json.dumps(a_review(job)).encode()
+    reviews = iter([json.dumps(a_review(half_ended(first).build())).encode() for first in range(ROUNDS)])
 
     def feed() -> None:
-        assert process.answer("/intents", review)["allowed"] is True
+        assert process.answer("/intents", next(reviews))["allowed"] is True
 
     assert_bounded(process, "alternating indexes", feed)
