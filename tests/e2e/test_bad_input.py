@@ -25,7 +25,7 @@ UNUSABLE_CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
     "has a server that is no web address": ({"server": "ftp://127.0.0.1"}, "not an http or https URL"),
     "has a CA that is no certificate": (
         {"certificate-authority-data": NOT_BASE64_OF_A_CERTIFICATE},
-        "certificate authority or the client certificate cannot be read",
+        "the certificate authority cannot be read",
     ),
     "names a CA file that does not exist": ({"certificate-authority": "/nonexistent/ca.crt"}, "/nonexistent/ca.crt"),
 }
@@ -72,7 +72,7 @@ def test_a_client_certificate_that_is_none_ends_in_one_sentence(tmp_path: Path) 
         "client-key-data": NOT_BASE64_OF_A_CERTIFICATE,
     }
     file = write_kubeconfig(tmp_path, {}, user=bad)
-    assert "client certificate cannot be read" in complaint("run", "--dev", "--kubeconfig", str(file))
+    assert "the client certificate cannot be read" in complaint("run", "--dev", "--kubeconfig", str(file))
 
 
 def test_a_kubeconfig_that_does_not_exist_ends_in_one_sentence(tmp_path: Path) -> None:

@@ -1,19 +1,20 @@
 """Who Muster is on the cluster: a kubeconfig file, or the ServiceAccount of its pod.
 
-The official client reads both, with every way to log in that a kubeconfig can name (tokens, certificates, exec
-plugins). Tokens expire: they are asked for again every `TOKEN_AGE_SECONDS`, off the event loop, since an exec plugin
-is a program that has to be run.
+Tokens expire: they are read again every `TOKEN_AGE_SECONDS`, off the event loop, since a kubeconfig can name a program
+that has to be run for one.
 """
 
 import asyncio
-import ssl
+import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
 from muster.kube.errors import Unreachable
+from muster.kube.kubeconfig import KubeconfigLogin
+from muster.kube.login import Endpoint, Login, LoginFailed
+from muster.kube.service_account import FOLDER, ServiceAccountLogin, is_in_a_pod
 
 TOKEN_AGE_SECONDS = 60.0
 FAILED_AGE_SECONDS = 1.0
@@ -26,52 +27,15 @@ class NoCredentials(Exception):
 
 @dataclass(slots=True)
 class Credentials:
-    configuration: Any
-    """A `kubernetes.client.Configuration`: the library has no types."""
+    login: Login
     _authorization: str = ""
     _fetched_at: float = field(default=-TOKEN_AGE_SECONDS)
     _failed: str = ""
     _failed_at: float = 0.0
 
     @property
-    def server(self) -> str:
-        return str(self.configuration.host).rstrip("/")
-
-    @property
-    def ca_path(self) -> str | None:
-        return self.configuration.ssl_ca_cert or None
-
-    @property
-    def certificate_path(self) -> str | None:
-        return self.configuration.cert_file or None
-
-    @property
-    def private_key_path(self) -> str | None:
-        return self.configuration.key_file or None
-
-    @property
-    def verify(self) -> bool:
-        return bool(self.configuration.verify_ssl)
-
-    def ssl_context(self) -> ssl.SSLContext:
-        context = ssl.create_default_context(cafile=self.ca_path)
-        if not self.verify:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        if self.certificate_path:
-            context.load_cert_chain(self.certificate_path, self.private_key_path)
-        return context
-
-    def check(self) -> None:
-        """Raise now, while somebody looks, what would otherwise break the first request."""
-        url = urlsplit(self.server)
-        if url.scheme not in {"http", "https"} or not url.hostname:
-            raise ValueError(f"the server {self.server!r} is not an http or https URL")
-        try:
-            self.ssl_context()
-        except ssl.SSLError as error:
-            why = error.reason or error
-            raise ValueError(f"the certificate authority or the client certificate cannot be read ({why})") from error
+    def endpoint(self) -> Endpoint:
+        return self.login.endpoint
 
     async def authorization(self) -> str:
         """The Authorization header; empty when a client certificate says it all. Raises `Unreachable`."""
@@ -85,44 +49,33 @@ class Credentials:
 
     async def _log_in(self) -> None:
         try:
-            self._authorization = await asyncio.to_thread(self.read_authorization)
-        except Exception as error:  # noqa: BLE001 - the library raises what its plugins raise
-            self._failed = f"Muster cannot log in to the API server: {_explain(error)}; check the token or kubeconfig"
+            self._authorization = await asyncio.to_thread(self.login.read_authorization)
+        except LoginFailed as error:
+            self._failed = f"Muster cannot log in to the API server: {error}; check the token or kubeconfig"
             self._failed_at = time.monotonic()
         else:
             self._failed, self._fetched_at = "", time.monotonic()
 
-    def read_authorization(self) -> str:
-        settings = self.configuration.auth_settings()
-        return str((settings.get("BearerToken") or {}).get("value") or "")
 
+def load_credentials(
+    kubeconfig: Path | None,
+    context: str | None = None,
+    service_account: Path = FOLDER,
+    environment: Mapping[str, str] = os.environ,
+) -> Credentials:
+    """From the file, else from the pod's ServiceAccount, else from the default kubeconfig.
 
-def load_credentials(kubeconfig: Path | None, context: str | None = None) -> Credentials:
-    """From the file, else from the pod's ServiceAccount, else from the default kubeconfig."""
+    A context without a file asks for the default kubeconfig, also in a pod.
+    """
+    login: Login
     try:
-        credentials = Credentials(_read(kubeconfig, context))
-        credentials.check()
-    except Exception as error:
-        place = kubeconfig or "the default kubeconfig"
-        raise NoCredentials(f"cannot log in with {place}: {_explain(error)}") from error
-    return credentials
-
-
-def _read(kubeconfig: Path | None, context: str | None) -> Any:
-    from kubernetes import client, config
-
-    configuration = client.Configuration()
-    if kubeconfig is None and Path("/var/run/secrets/kubernetes.io/serviceaccount/token").exists():
-        config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
-        return configuration
-    if kubeconfig is not None and not kubeconfig.exists():
-        raise FileNotFoundError("there is no such file")
-    file = str(kubeconfig) if kubeconfig else None
-    config.load_kube_config(config_file=file, context=context, client_configuration=configuration)  # type: ignore[no-untyped-call]
-    return configuration
-
-
-def _explain(error: Exception) -> str:
-    if isinstance(error, TypeError | AttributeError | KeyError):  # the library tripped over the shape of the file
-        return "it is not a kubeconfig"
-    return " ".join(str(error).split()) or type(error).__name__
+        if kubeconfig is None and context is None and is_in_a_pod(service_account):
+            place = f"the ServiceAccount in {service_account}"
+            login = ServiceAccountLogin.load(service_account, environment)
+        else:
+            place = str(kubeconfig or "the default kubeconfig")
+            login = KubeconfigLogin.load(kubeconfig, context)
+        login.endpoint.check()
+    except LoginFailed as error:
+        raise NoCredentials(f"cannot log in with {place}: {error}") from error
+    return Credentials(login)

@@ -53,8 +53,8 @@ class HttpClient:
         self._places = Places()
 
     async def __aenter__(self) -> Self:
-        secure = self._credentials.server.startswith("https")
-        context = self._credentials.ssl_context() if secure else False
+        endpoint = self._credentials.endpoint
+        context = endpoint.ssl_context() if endpoint.server.startswith("https") else False
         for lane in Lane:
             # No limit of the connector's own: time that a call waits there would count as the API server's.
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_SECONDS, ssl=context)
@@ -184,13 +184,13 @@ class HttpClient:
         headers: dict[str, str] = options.pop("headers", {})
         if authorization := await self._credentials.authorization():
             headers = {**headers, "Authorization": authorization}
-        url = f"{self._credentials.server}{path}"
+        url = f"{self._credentials.endpoint.server}{path}"
         async with session.request(method, url, headers=headers, allow_redirects=False, **options) as answer:
             yield answer
 
     def _unreachable(self, error: Exception) -> Unreachable:
         why = str(error) or type(error).__name__
-        return Unreachable(f"the API server at {self._credentials.server} does not answer: {why}")
+        return Unreachable(f"the API server at {self._credentials.endpoint.server} does not answer: {why}")
 
 
 def _written(body: Object) -> bytes:

@@ -108,12 +108,13 @@ def build_registry(
     @kopf.on.login(registry=registry)
     async def log_in(**_: Any) -> kopf.ConnectionInfo:
         scheme, _space, token = (await credentials.authorization()).partition(" ")
+        endpoint = credentials.endpoint
         return kopf.ConnectionInfo(
-            server=credentials.server,
-            ca_path=credentials.ca_path,
-            insecure=not credentials.verify,
-            certificate_path=credentials.certificate_path,
-            private_key_path=credentials.private_key_path,
+            server=endpoint.server,
+            ca_path=endpoint.ca_path,
+            insecure=not endpoint.verify,
+            certificate_path=endpoint.certificate_path,
+            private_key_path=endpoint.private_key_path,
             scheme=scheme or None,
             token=token or None,
         )

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -18,6 +17,7 @@ from muster.kube.client import Object
 from muster.kube.credentials import Credentials
 from muster.kube.errors import Forbidden
 from muster.kube.http import HttpClient
+from muster.kube.login import Endpoint
 from muster.kube.reflector import Reflector
 from muster.kube.resources import Resource
 from muster.runtime.checking import ProfileChanged
@@ -28,6 +28,7 @@ from muster.runtime.observer import Observer
 from muster.runtime.supervisor import Supervisor
 from muster.watching.thread import WatchThread
 from tests.fake_cluster import FakeClient, FakeCluster
+from tests.unit.kube.misbehaving import FakeLogin
 
 
 class Reluctant(FakeClient):
@@ -48,7 +49,7 @@ def a_cluster(client: FakeClient | None = None) -> Cluster:
     recorder = Recorder(client, "test")
     return Cluster(
         client=cast("HttpClient", client),
-        credentials=Credentials(SimpleNamespace(host="https://h:1")),
+        credentials=Credentials(FakeLogin(Endpoint("https://h:1"))),
         settings=settings,
         health=health,
         server=AdmissionServer(health),

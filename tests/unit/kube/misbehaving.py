@@ -1,11 +1,12 @@
 """A real server on loopback that misbehaves."""
 
 from collections.abc import Awaitable, Callable
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 from aiohttp import web
 
 from muster.kube.credentials import Credentials
+from muster.kube.login import Endpoint, LoginFailed
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -34,13 +35,18 @@ class Server:
         self.handler = handler
 
 
+@dataclass(slots=True)
+class FakeLogin:
+    endpoint: Endpoint
+    header: str = ""
+    failure: str = ""
+
+    def read_authorization(self) -> str:
+        if self.failure:
+            raise LoginFailed(self.failure)
+        return self.header
+
+
 def credentials(port: int, token: str = "", path: str = "") -> Credentials:
-    configuration = SimpleNamespace(
-        host=f"http://127.0.0.1:{port}{path}",
-        ssl_ca_cert=None,
-        cert_file=None,
-        key_file=None,
-        verify_ssl=True,
-        auth_settings=lambda: {"BearerToken": {"value": f"Bearer {token}"}} if token else {},
-    )
-    return Credentials(configuration)
+    endpoint = Endpoint(f"http://127.0.0.1:{port}{path}")
+    return Credentials(FakeLogin(endpoint, header=f"Bearer {token}" if token else ""))

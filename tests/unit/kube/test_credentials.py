@@ -5,9 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from kubernetes.config import ConfigException
 
 from muster.kube import credentials as module
 from muster.kube.credentials import Credentials, NoCredentials, load_credentials
+from muster.kube.errors import Unreachable
+from muster.kube.kubeconfig import KubeconfigLogin
 
 
 def a_kubeconfig(folder: Path, server: object = "https://127.0.0.1:6443", token: str = "t0ken") -> Path:
@@ -26,8 +29,8 @@ def a_kubeconfig(folder: Path, server: object = "https://127.0.0.1:6443", token:
 
 async def test_a_good_kubeconfig(tmp_path: Path) -> None:
     credentials = load_credentials(a_kubeconfig(tmp_path, "https://127.0.0.1:6443/"))
-    assert credentials.server == "https://127.0.0.1:6443"
-    assert credentials.verify
+    assert credentials.endpoint.server == "https://127.0.0.1:6443"
+    assert credentials.endpoint.verify
     assert await credentials.authorization() == "Bearer t0ken"
 
 
@@ -76,7 +79,8 @@ async def test_a_token_is_read_again_after_a_while_and_not_before(monkeypatch: p
     tokens = iter(["Bearer one", "Bearer two"])
     now = [1000.0]
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    credentials = Credentials(SimpleNamespace(auth_settings=lambda: {"BearerToken": {"value": next(tokens)}}))
+    configuration = SimpleNamespace(auth_settings=lambda: {"BearerToken": {"value": next(tokens)}})
+    credentials = Credentials(KubeconfigLogin(configuration))
     assert await credentials.authorization() == "Bearer one"
     now[0] += module.TOKEN_AGE_SECONDS - 1
     assert await credentials.authorization() == "Bearer one"
@@ -85,4 +89,15 @@ async def test_a_token_is_read_again_after_a_while_and_not_before(monkeypatch: p
 
 
 async def test_a_client_certificate_needs_no_header() -> None:
-    assert await Credentials(SimpleNamespace(auth_settings=dict)).authorization() == ""
+    assert await Credentials(KubeconfigLogin(SimpleNamespace(auth_settings=dict))).authorization() == ""
+
+
+async def test_a_plugin_that_fails_is_no_end() -> None:
+    def broken() -> dict[str, object]:
+        raise ConfigException("exec: plugin exited\n with 1")
+
+    credentials = Credentials(KubeconfigLogin(SimpleNamespace(auth_settings=broken)))
+    with pytest.raises(
+        Unreachable, match="cannot log in to the API server: exec: plugin exited with 1; check the token"
+    ):
+        await credentials.authorization()

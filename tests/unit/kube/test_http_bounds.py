@@ -2,14 +2,14 @@
 
 import pytest
 from aiohttp import web
-from kubernetes.config import ConfigException
 
 from muster.kube import http
-from muster.kube.credentials import FAILED_AGE_SECONDS
+from muster.kube.credentials import FAILED_AGE_SECONDS, Credentials
 from muster.kube.errors import Rejected, ServerFault, TooLarge, Unreachable
 from muster.kube.http import HttpClient
+from muster.kube.login import Endpoint
 from muster.kube.resources import JOBS, PODS
-from tests.unit.kube.misbehaving import Server, credentials
+from tests.unit.kube.misbehaving import FakeLogin, Server
 
 
 async def test_a_redirect_is_never_followed(server: Server, client: HttpClient) -> None:
@@ -59,19 +59,14 @@ async def test_an_object_that_is_no_json_is_rejected_before_it_is_sent(server: S
 
 async def test_a_login_that_fails_is_no_answer_and_heals(server: Server) -> None:
     """The token file vanished, or the plugin of a kubeconfig failed: every call says so, and none ends Muster."""
-    login = credentials(server.port, token="secret")
+    login = FakeLogin(Endpoint(f"http://127.0.0.1:{server.port}"), "Bearer secret", "exec: plugin exited with 1")
+    credentials = Credentials(login)
     server.answers(body=b"{}")
-    good = login.configuration.auth_settings
-
-    def broken() -> dict[str, object]:
-        raise ConfigException("exec: plugin exited with 1")
-
-    login.configuration.auth_settings = broken
-    async with HttpClient(login) as client:
+    async with HttpClient(credentials) as client:
         for _ in range(2):
             with pytest.raises(Unreachable, match="cannot log in to the API server: exec: plugin exited with 1"):
                 await client.get(JOBS, "default", "x")
         assert server.asked == []
-        login.configuration.auth_settings = good
-        login._failed_at -= FAILED_AGE_SECONDS
+        login.failure = ""
+        credentials._failed_at -= FAILED_AGE_SECONDS
         assert await client.get(JOBS, "default", "x") == {}

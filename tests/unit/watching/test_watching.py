@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from itertools import islice
-from types import SimpleNamespace
 from typing import Any, cast
 
 import kopf
@@ -12,12 +11,14 @@ import pytest
 from muster.api.dialect import NATIVE
 from muster.api.keys import JobKey
 from muster.kube.credentials import Credentials
+from muster.kube.login import Endpoint
 from muster.runtime.health import Health
 from muster.watching.handlers import Inbox, build_registry
 from muster.watching.settings import LONGEST_BACKOFF_SECONDS, ForeverBackoffs, NoDiffBase, operator_settings
 from muster.watching.thread import WatchEnded, WatchThread
 from tests.builders import Object, a_gang, a_pod_group, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
+from tests.unit.kube.misbehaving import FakeLogin
 from tests.unit.runtime.parts import Parts, build
 
 JOB = a_gang("train").uid("now")
@@ -36,10 +37,8 @@ async def inbox(parts: Parts) -> Inbox:
 
 @pytest.fixture
 async def registry(inbox: Inbox) -> kopf.OperatorRegistry:
-    configuration = SimpleNamespace(
-        host="https://h:1", ssl_ca_cert="ca", cert_file="c", key_file="k", verify_ssl=True, auth_settings=dict
-    )
-    return build_registry(inbox, asyncio.get_running_loop(), NATIVE, Credentials(configuration))
+    login = FakeLogin(Endpoint("https://h:1", ca_path="ca", certificate_path="c", private_key_path="k"))
+    return build_registry(inbox, asyncio.get_running_loop(), NATIVE, Credentials(login))
 
 
 def handlers(registry: kopf.OperatorRegistry) -> dict[str, Any]:
@@ -169,7 +168,7 @@ async def test_when_there_can_be_no_thread_only_a_new_process_helps(
 
     monkeypatch.setattr(threading.Thread, "start", full)
     health = Health()
-    watching = WatchThread(inbox, NATIVE, Credentials(SimpleNamespace(host="https://h:1")), parts.resync, health)
+    watching = WatchThread(inbox, NATIVE, Credentials(FakeLogin(Endpoint("https://h:1"))), parts.resync, health)
     with pytest.raises(WatchEnded):
         await watching._one_life(asyncio.get_running_loop())
     assert health.hopeless == "watching cannot be started: can't start new thread"
