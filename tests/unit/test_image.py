@@ -1,56 +1,34 @@
-"""What can be said of the image without building it: there is no container engine here."""
+"""What can be said of the image by reading the Dockerfile."""
 
 import json
 import re
 import tomllib
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "Dockerfile").read_text()
+from tests.unit.dockerfile import ARGUMENTS, BUILD, FINAL, GLOBAL, ROOT, TEXT, rest_of, runs
+
+TAG = r"[a-z0-9./-]+:[a-z0-9.-]+"
 DIGEST = r"@sha256:[0-9a-f]{64}"
 
 
-@dataclass(frozen=True)
-class Step:
-    word: str
-    rest: str
+def test_both_bases_are_build_arguments() -> None:
+    assert [step.word for step in GLOBAL] == ["ARG", "ARG"]
+    assert rest_of(BUILD, "FROM") == ["${BUILD_BASE} AS build"]
+    assert rest_of(FINAL, "FROM") == ["${BASE}"]
+    assert ARGUMENTS.keys() == {"BUILD_BASE", "BASE"}
 
 
-def steps(text: str) -> list[Step]:
-    joined = re.sub(r"\\\n", " ", re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE))
-    return [Step(*line.split(maxsplit=1)) for line in joined.splitlines() if line.strip()]
-
-
-def stages() -> list[list[Step]]:
-    found: list[list[Step]] = []
-    for step in steps(TEXT):
-        if step.word == "FROM":
-            found.append([])
-        found[-1].append(step)
-    return found
-
-
-BUILD, FINAL = stages()
-
-
-def rest_of(stage: list[Step], word: str) -> list[str]:
-    return [step.rest for step in stage if step.word == word]
-
-
-def test_both_bases_are_pinned_by_tag_and_digest() -> None:
-    for stage in (BUILD, FINAL):
-        (base,) = rest_of(stage, "FROM")
-        assert re.fullmatch(rf"\S+:[a-z0-9.-]+{DIGEST}( AS [a-z]+)?", base), base
-        assert ":latest" not in base
+@pytest.mark.parametrize("base", ARGUMENTS.values(), ids=ARGUMENTS)
+def test_a_base_has_a_tag_and_if_it_is_pinned_a_digest_too(base: str) -> None:
+    assert re.fullmatch(rf"{TAG}({DIGEST})?", base), base
+    assert ":latest" not in base
 
 
 def test_the_final_base_has_no_shell_and_nothing_is_run_in_it() -> None:
-    assert rest_of(FINAL, "FROM")[0].startswith("gcr.io/distroless/")
-    assert ":debug" not in rest_of(FINAL, "FROM")[0]
+    assert ARGUMENTS["BASE"].startswith("gcr.io/distroless/")
+    assert ":debug" not in ARGUMENTS["BASE"]
     assert rest_of(FINAL, "RUN") == rest_of(FINAL, "SHELL") == rest_of(FINAL, "ADD") == []
 
 
@@ -71,9 +49,9 @@ def test_it_does_not_run_as_root_and_the_chart_says_the_same_number() -> None:
 
 def test_both_stages_have_the_same_python() -> None:
     """Wheels with machine code fit one version only."""
-    (version,) = re.findall(r"python:(3\.\d+)-", rest_of(BUILD, "FROM")[0])
-    assert rest_of(FINAL, "FROM")[0].startswith("gcr.io/distroless/python3-debian13:")
-    assert "-trixie@" in rest_of(BUILD, "FROM")[0], "Debian 13, as the final base"
+    (version,) = re.findall(r"^python:(3\.\d+)-", ARGUMENTS["BUILD_BASE"])
+    assert ARGUMENTS["BASE"].startswith("gcr.io/distroless/python3-debian13:")
+    assert re.search(r"-trixie(@|$)", ARGUMENTS["BUILD_BASE"]), "Debian 13, as the final base"
     interpreter = f"/usr/bin/python{version}"
     assert json.loads(rest_of(FINAL, "ENTRYPOINT")[0]) == [interpreter, "-m", "muster"]
     assert f"command: [{interpreter}, -c]" in (ROOT / "charts/muster/templates/tests/answers.yaml").read_text()
@@ -82,13 +60,14 @@ def test_both_stages_have_the_same_python() -> None:
 
 
 def test_dependencies_come_from_the_lock_file_with_their_hashes() -> None:
-    runs = [json.loads(command) for command in rest_of(BUILD, "RUN")]
-    (export,) = [run for run in runs if run[:2] == ["uv", "export"]]
+    export, builder = [run for run in runs(BUILD) if run[:2] == ["uv", "export"]]
     assert {"--frozen", "--no-dev"} <= set(export)
-    installs = [run for run in runs if run[:3] == ["uv", "pip", "install"]]
-    assert len(installs) == 2
-    assert "--require-hashes" in installs[0]
-    assert {"--no-deps", "--no-index"} <= set(installs[1]), "Muster itself brings nothing along"
+    assert builder[2:5] == ["--frozen", "--only-group", "release"]
+    (dependencies,) = [run for run in runs(BUILD) if run[:3] == ["uv", "pip", "install"]]
+    assert "--require-hashes" in dependencies
+    (build,) = [run for run in runs(BUILD) if run[:2] == ["uv", "build"]]
+    assert {"--require-hashes", "--build-constraints", builder[-1]} <= set(build)
+    assert runs(BUILD)[-2][-2:] == ["/wheels/*.whl", "/packages"], "Muster itself brings nothing along"
 
 
 def test_uv_is_the_one_of_the_setup() -> None:
@@ -116,4 +95,7 @@ def test_the_ports_are_those_of_the_chart() -> None:
 def test_it_says_what_it_is() -> None:
     labels = dict(re.findall(r'org\.opencontainers\.image\.([a-z.]+)="([^"]+)"', " ".join(rest_of(FINAL, "LABEL"))))
     assert {"title", "description", "licenses", "version", "revision", "base.name"} <= labels.keys()
-    assert rest_of(FINAL, "FROM")[0].startswith(labels["base.name"])
+    assert labels["base.name"] == "${BASE}"
+    assert [argument.partition("=")[0] for argument in rest_of(FINAL, "ARG")] == ["BASE", "VERSION", "REVISION"], (
+        "an argument from before FROM has no value in a stage that does not name it again"
+    )
