@@ -11,6 +11,9 @@ from tests.e2e.support.profiles import PROFILES, WITHOUT_JOB_VALIDATION
 if TYPE_CHECKING:
     from xdist.remote import Producer
 
+collect_ignore = ["kind"]
+"""Only who names it runs it: it makes clusters of containers."""
+
 _PROFILES = (WITHOUT_JOB_VALIDATION, *PROFILES)  # the longer name first
 _ON_A_PROFILE = re.compile(rf"^tests/conformance/profiles/.*\[.*({'|'.join(re.escape(p.name) for p in _PROFILES)})")
 

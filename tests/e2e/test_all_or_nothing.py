@@ -10,21 +10,22 @@ from tests.e2e.support.api import Api, Object, Recording
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.muster import Muster
 from tests.e2e.support.nodes import own_nodes
-from tests.e2e.support.objects import all_pods, end_pod, gang_job, is_bound, is_complete, is_running, job, pods_of
+from tests.e2e.support.objects import all_pods, gang_job, is_bound, is_complete, is_running, job, pods_of
 from tests.e2e.support.waiting import always, eventually
+from tests.e2e.support.workers import end_pod
 
-NODES, NODE_CPUS = 2, 3
+NODES, NODE_PODS = 2, 3
 SIZE = 4
-"""Pods of one CPU each. Six fit: one gang does, two never do, and half of a second one always would."""
+"""Six pods fit: one gang does, two never do, and half of a second one always would."""
 GANGS = [f"gang-{number}" for number in range(4)]
 PARTLY_BOUND_SECONDS = 2.0
 TURN_SECONDS = 2.5
 
 
 @pytest.fixture
-def place(local: Cluster, namespace: str) -> Iterator[Object]:
-    with own_nodes(local.api, namespace, NODES, NODE_CPUS) as where:
-        yield where
+def place(native: Cluster, namespace: str) -> Iterator[Object]:
+    with own_nodes(native.api, namespace, NODES, NODE_PODS) as pool:
+        yield pool.where
 
 
 def test_gangs_that_fit_only_one_at_a_time_take_turns_and_none_is_ever_half_bound(
@@ -32,7 +33,7 @@ def test_gangs_that_fit_only_one_at_a_time_take_turns_and_none_is_ever_half_boun
 ) -> None:
     with Recording(api, "pods", namespace) as pods:
         for name in GANGS:
-            api.create("jobs", gang_job(name, SIZE, cpu="1", pod=place), namespace)
+            api.create("jobs", gang_job(name, SIZE, pod=place), namespace)
         waiting = set(GANGS)
         while waiting:
             name = eventually(lambda: whose_turn(api, namespace, waiting), "the next gang is bound", 60)
@@ -53,11 +54,11 @@ def test_gangs_that_fit_only_one_at_a_time_take_turns_and_none_is_ever_half_boun
 def test_a_gang_that_is_larger_than_the_cluster_stays_wholly_unbound_while_a_plain_job_next_to_it_runs(
     api: Api, muster: Muster, namespace: str, place: Object
 ) -> None:
-    too_large = NODES * NODE_CPUS + 1
+    too_large = NODES * NODE_PODS + 1
     with Recording(api, "pods", namespace) as pods:
-        api.create("jobs", gang_job("huge", too_large, cpu="1", pod=place), namespace)
+        api.create("jobs", gang_job("huge", too_large, pod=place), namespace)
         eventually(lambda: len(pods_of(api, namespace, "huge")) == too_large, "every pod of the huge gang exists")
-        api.create("jobs", job("small", cpu="1", pod=place, parallelism=2, completions=2), namespace)
+        api.create("jobs", job("small", pod=place, parallelism=2, completions=2), namespace)
         eventually(lambda: all_pods(api, namespace, "small", 2, is_running), "the plain Job next to it runs", 60)
         always(lambda: not bound_of(api, namespace, "huge"), "the huge gang is wholly unbound", 5)
         for pod in pods_of(api, namespace, "small"):

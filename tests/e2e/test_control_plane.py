@@ -12,10 +12,9 @@ from tests.e2e.support.api import Object
 from tests.e2e.support.clusters import Cluster, hack_cluster, start_cluster
 from tests.e2e.support.https import readyz
 from tests.e2e.support.muster import Muster
-from tests.e2e.support.nodes import give_room, own_nodes
+from tests.e2e.support.nodes import own_nodes
 from tests.e2e.support.objects import (
     all_pods,
-    end_pod,
     events_on,
     gang_job,
     group_of,
@@ -26,6 +25,7 @@ from tests.e2e.support.objects import (
 )
 from tests.e2e.support.pairs import assert_one_pair, pair_of
 from tests.e2e.support.waiting import always, eventually
+from tests.e2e.support.workers import end_pod
 
 GATES = (
     "TopologyAwareWorkloadScheduling",
@@ -96,8 +96,8 @@ def test_a_gang_that_nobody_holds_is_never_called_scheduled_and_the_gate_is_name
     scene.cluster.restart(GANGS_OFF)
     eventually(lambda: readyz(scene.muster) == (200, "ready"), "Muster is ready again", 60)
     api = scene.cluster.api
-    with own_nodes(api, place, count=1, cpu=8) as where:
-        made = api.create("jobs", gang_job("train", 12, cpu="1", pod=where), place)
+    with own_nodes(api, place, count=1, room=8) as pool:
+        made = api.create("jobs", gang_job("train", 12, pod=pool.where), place)
         (event,) = eventually(lambda: events_on(api, place, "train", "GangNotHeld"), "the cause is named", 90)
         assert event["type"] == "Warning"
         assert event["message"].startswith("8 of the gang's 12 pods started without the others; kube-scheduler")
@@ -107,7 +107,7 @@ def test_a_gang_that_nobody_holds_is_never_called_scheduled_and_the_gate_is_name
         assert condition["status"] == "True", "what the scheduler claims"
         always(lambda: len(events_on(api, place, "train", "GangNotHeld")) == 1, "once", 6)
         assert not events_on(api, place, "train", "GangScheduled")
-        give_room(api, place, cpu=12)
+        pool.give_room(12)
         eventually(
             lambda: events_on(api, place, "train", "GangScheduled"), "once all have a node, it is true", 2 * SOON
         )
@@ -118,8 +118,8 @@ def test_a_scheduler_that_knows_no_gangs_binds_one_pod_after_the_other(scene: Sc
     scene.cluster.restart(OLD_SCHEDULER)
     eventually(lambda: readyz(scene.muster) == (200, "ready"), "Muster is ready again", 60)
     api = scene.cluster.api
-    with own_nodes(api, place, count=1, cpu=2) as where:
-        made = api.create("jobs", gang_job("train", 3, cpu="1", pod=where), place)
+    with own_nodes(api, place, count=1, room=2) as pool:
+        made = api.create("jobs", gang_job("train", 3, pod=pool.where), place)
         eventually(lambda: len([pod for pod in pods_of(api, place, "train") if is_bound(pod)]) == 2, "two fit", 90)
         (_,), (group,) = pair_of(api, place, made)
         assert [group_of(pod) for pod in pods_of(api, place, "train")] == [group["metadata"]["name"]] * 3

@@ -16,7 +16,7 @@ from tests.e2e.support.objects import all_pods, asking, events_on, gang_job, gro
 from tests.e2e.support.pairs import pair_of
 from tests.e2e.support.waiting import always, eventually
 
-NODES, NODE_CPUS, RACKS = 4, 3, 2
+NODES, NODE_PODS, RACKS = 4, 3, 2
 IN_ONE_RACK = f"constraints: {{topology: [{{level: {RACK}}}]}}"
 HEAD = {"apiVersion": "muster.dev/v1alpha1", "kind": "MusterConfiguration"}
 GENEROUS = {**HEAD, "scope": "all-jobs", "basicForOthers": True}
@@ -39,8 +39,8 @@ def muster(local: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture
 def place(local: Cluster, muster: Muster, namespace: str) -> Iterator[Object]:
-    with own_nodes(local.api, namespace, NODES, NODE_CPUS, RACKS) as where:
-        yield where
+    with own_nodes(local.api, namespace, NODES, NODE_PODS, RACKS) as pool:
+        yield pool.where
 
 
 @pytest.fixture
@@ -63,10 +63,10 @@ def racks_of(api: Api, pods: list[Object]) -> set[str]:
 
 def test_a_gang_lands_in_one_rack_or_waits(api: Api, namespace: str, place: Object) -> None:
     """Six pods fit a rack, twelve the cluster."""
-    api.create("jobs", asking(gang_job("seven", 7, cpu="1", pod=place), IN_ONE_RACK), namespace)
+    api.create("jobs", asking(gang_job("seven", 7, pod=place), IN_ONE_RACK), namespace)
     eventually(lambda: all_pods(api, namespace, "seven", 7), "all seven pods are there")
     for name in ("one", "two"):
-        api.create("jobs", asking(gang_job(name, 5, cpu="1", pod=place), IN_ONE_RACK), namespace)
+        api.create("jobs", asking(gang_job(name, 5, pod=place), IN_ONE_RACK), namespace)
         eventually(partial(all_pods, api, namespace, name, 5, is_bound), f"gang {name} is bound", 60)
     racks = [racks_of(api, pods_of(api, namespace, name)) for name in ("one", "two")]
     assert [len(each) for each in racks] == [1, 1]
@@ -75,19 +75,19 @@ def test_a_gang_lands_in_one_rack_or_waits(api: Api, namespace: str, place: Obje
     for name in ("one", "two", "seven"):
         api.delete("jobs", name, namespace)
     eventually(lambda: not api.list("pods", namespace), "the nodes are free")
-    api.create("jobs", gang_job("anywhere", 7, cpu="1", pod=place), namespace)
+    api.create("jobs", gang_job("anywhere", 7, pod=place), namespace)
     eventually(lambda: all_pods(api, namespace, "anywhere", 7, is_bound), "without a rack the same gang fits", 60)
 
 
 def test_a_gang_with_a_smaller_count_starts_early(api: Api, namespace: str, place: Object) -> None:
-    room, size = NODES * NODE_CPUS, NODES * NODE_CPUS + 2
+    room, size = NODES * NODE_PODS, NODES * NODE_PODS + 2
     made = api.create(
         "jobs",
-        asking(gang_job("early", size, cpu="1", pod=place), f"policy: {{gang: {{minCount: {room - 2}}}}}"),
+        asking(gang_job("early", size, pod=place), f"policy: {{gang: {{minCount: {room - 2}}}}}"),
         namespace,
     )
     eventually(lambda: len(bound(api, namespace, "early")) == room, "as many as fit are bound", 60)
-    api.create("jobs", gang_job("whole", size, cpu="100m", pod=place), namespace)
+    api.create("jobs", gang_job("whole", size, cpu="1m", pod=place), namespace)
     always(lambda: not bound(api, namespace, "whole"), "a gang that waits for all of its pods is not", 2)
     (_,), (group,) = pair_of(api, namespace, made)
     assert group["spec"]["schedulingPolicy"] == {"gang": {"minCount": room - 2}}
@@ -99,14 +99,14 @@ def test_a_gang_preempts_a_lower_one_as_it_asks_to_be_disrupted(
 ) -> None:
     """Pod by pod, 6 make room for 6. But in 10 of 120 runs kube-scheduler took one or two more, 30 to 90 ms after these
     by its own events. So whoever is gone must have been preempted, and who was preempted must be gone."""
-    room = NODES * NODE_CPUS
+    room = NODES * NODE_PODS
     low, high = ({**place, "priorityClassName": name} for name in priorities)
     intent = json.dumps({"policy": {"gang": {}}, "disruption": {mode: {}}})
-    made = api.create("jobs", asking(gang_job("low", room, cpu="1", pod=low), intent), namespace)
+    made = api.create("jobs", asking(gang_job("low", room, pod=low), intent), namespace)
     before = eventually(lambda: all_pods(api, namespace, "low", room, is_bound), "the lower gang runs", 60)
     _, (group,) = pair_of(api, namespace, made)
     assert (group["spec"]["priorityClassName"], group["spec"]["priority"]) == (priorities[0], 10)
-    api.create("jobs", gang_job("high", 6, cpu="1", pod=high), namespace)
+    api.create("jobs", gang_job("high", 6, pod=high), namespace)
     eventually(lambda: all_pods(api, namespace, "high", 6, is_bound), "the higher gang runs", 90)
     names = {pod["metadata"]["name"] for pod in before}
 
@@ -131,14 +131,14 @@ def test_a_gang_and_a_job_that_is_none_run_side_by_side(
     api: Api, muster: Muster, namespace: str, place: Object
 ) -> None:
     """The Basic Job takes what room there is, pod by pod; the gang waits for room for the whole."""
-    room = NODES * NODE_CPUS
-    made = api.create("jobs", job("basic", cpu="1", pod=place, parallelism=4, completions=4), namespace)
+    room = NODES * NODE_PODS
+    made = api.create("jobs", job("basic", pod=place, parallelism=4, completions=4), namespace)
     pods = eventually(lambda: all_pods(api, namespace, "basic", 4, is_bound), "the Basic Job runs")
     (_,), (group,) = pair_of(api, namespace, made)
     assert group["spec"]["schedulingPolicy"] == {"basic": {}}
     assert {group_of(pod) for pod in pods} == {group["metadata"]["name"]}
-    api.create("jobs", gang_job("large", room - 3, cpu="1", pod=place), namespace)
-    api.create("jobs", gang_job("fits", room - 4, cpu="1", pod=place), namespace)
+    api.create("jobs", gang_job("large", room - 3, pod=place), namespace)
+    api.create("jobs", gang_job("fits", room - 4, pod=place), namespace)
     eventually(lambda: all_pods(api, namespace, "fits", room - 4, is_bound), "the gang beside it runs", 60)
     always(lambda: not bound(api, namespace, "large"), "one pod too many: it does not", 2)
     changed = api.patch("jobs", "basic", {"spec": {"parallelism": 2}}, namespace)
@@ -146,16 +146,16 @@ def test_a_gang_and_a_job_that_is_none_run_side_by_side(
 
 
 def test_a_basic_job_is_asked_for_by_name_too(api: Api, namespace: str, place: Object) -> None:
-    size = NODES * NODE_CPUS + 3
-    body = asking(gang_job("basic", size, cpu="1", pod=place), "policy: {basic: {}}")
+    size = NODES * NODE_PODS + 3
+    body = asking(gang_job("basic", size, pod=place), "policy: {basic: {}}")
     api.create("jobs", body, namespace)
     eventually(lambda: len(bound(api, namespace, "basic")) == size - 3, "as many as fit are bound", 60)
 
 
 def test_a_job_that_is_not_indexed_can_be_a_gang(api: Api, namespace: str, place: Object) -> None:
-    room = NODES * NODE_CPUS
+    room = NODES * NODE_PODS
     intent = f"policy: {{gang: {{minCount: {room + 1}}}}}"
-    body = asking(job("queue", cpu="1", pod=place, parallelism=room + 1, completions=room + 5), intent)
+    body = asking(job("queue", pod=place, parallelism=room + 1, completions=room + 5), intent)
     made = api.create("jobs", body, namespace)
     eventually(lambda: all_pods(api, namespace, "queue", room + 1), "all its pods are there")
     always(lambda: not bound(api, namespace, "queue"), "none is bound, since not all can be", 2)

@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.support.api import Api, Object
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import end_pod, events_on, is_complete
+from tests.e2e.support.objects import events_on, is_complete
 from tests.e2e.support.pairs import pair_of
 from tests.e2e.support.retries import (
     FAILED_FOR_GOOD,
@@ -22,6 +22,7 @@ from tests.e2e.support.retries import (
     running_gang,
 )
 from tests.e2e.support.waiting import always, eventually
+from tests.e2e.support.workers import end_pod
 
 
 def test_a_pod_that_failed_after_another_had_succeeded_comes_back(

@@ -8,6 +8,7 @@ import pytest
 from tests.e2e.support.api import Api, Object
 from tests.e2e.support.kueue import admit, evict, queued, waiting_job
 from tests.e2e.support.muster import Muster
+from tests.e2e.support.nodes import own_nodes
 from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of, unfinished_pods
 from tests.e2e.support.pairs import pair_of
 from tests.e2e.support.profiles import PROFILES, WITHOUT_JOB_VALIDATION, Site
@@ -71,20 +72,21 @@ def test_an_evicted_gang_gets_its_parallelism_back_and_starts_again(api: Api, mu
 
 
 def test_the_preemptor_of_a_gang_gets_its_room(api: Api, muster: Muster, namespace: str) -> None:
-    """Each wants more than half of the cluster. While the first one is restored, the other one starts."""
-    first, second = gang_job("first", WHOLE, "40"), gang_job("second", WHOLE, "40")
-    for body in (first, second):
-        body["metadata"]["labels"] = waiting_job("any", 2)["metadata"]["labels"]
-        body["spec"]["suspend"] = True
-    low, high = (api.create("jobs", body, namespace) for body in (first, second))
-    admit(api, namespace, "first", parallelism=PART, completions=PART)
-    runs_as_a_gang_of(api, namespace, low, PART)
-    evict(api, namespace, "first", parallelism=WHOLE, completions=WHOLE)
-    admit(api, namespace, "second")
-    runs_as_a_gang_of(api, namespace, high, WHOLE)
-    evict(api, namespace, "second", parallelism=WHOLE, completions=WHOLE)
-    admit(api, namespace, "first")
-    runs_as_a_gang_of(api, namespace, low, WHOLE)
+    """Each wants more than half of the room. While the first one is restored, the other one starts."""
+    with own_nodes(api, namespace, count=1, room=WHOLE + 1) as pool:
+        first, second = (gang_job(name, WHOLE, pod=pool.where) for name in ("first", "second"))
+        for body in (first, second):
+            body["metadata"]["labels"] = waiting_job("any", 2)["metadata"]["labels"]
+            body["spec"]["suspend"] = True
+        low, high = (api.create("jobs", body, namespace) for body in (first, second))
+        admit(api, namespace, "first", parallelism=PART, completions=PART)
+        runs_as_a_gang_of(api, namespace, low, PART)
+        evict(api, namespace, "first", parallelism=WHOLE, completions=WHOLE)
+        admit(api, namespace, "second")
+        runs_as_a_gang_of(api, namespace, high, WHOLE)
+        evict(api, namespace, "second", parallelism=WHOLE, completions=WHOLE)
+        admit(api, namespace, "first")
+        runs_as_a_gang_of(api, namespace, low, WHOLE)
 
 
 def test_a_gang_that_comes_back_smaller_without_its_completions_is_told_that_it_is_none(

@@ -6,10 +6,11 @@ from contextlib import contextmanager
 import pytest
 
 from tests.e2e.support.api import ApiError, Object
-from tests.e2e.support.objects import end_pod, is_bound, is_running
+from tests.e2e.support.objects import is_bound, is_running
 from tests.e2e.support.pairs import BASIC, PROTECTION, pod_group, workload
 from tests.e2e.support.profiles import Site
 from tests.e2e.support.waiting import always, eventually
+from tests.e2e.support.workers import end_pod
 
 HOLD = "test.muster.dev/hold"
 A_WHILE = 3

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.support.api import Api, Object
-from tests.e2e.support.nodes import own_nodes
+from tests.e2e.support.nodes import Pool, own_nodes
 from tests.e2e.support.objects import events_on, is_bound
 from tests.e2e.support.profiles import Site
 from tests.e2e.support.retries import SIZE, all_run, end_index, group_and_size, living, lose_index, running_gang
@@ -17,17 +17,17 @@ from tests.e2e.support.waiting import always, eventually
 
 
 @pytest.fixture
-def node(site: Site, place: str) -> Iterator[Object]:
+def pool(site: Site, place: str) -> Iterator[Pool]:
     """Where the pods go, and nothing else does."""
-    with own_nodes(site.api, place, 1, cpu=8) as where:
-        yield where
+    with own_nodes(site.api, place, count=1, room=2 * SIZE) as pool:
+        yield pool
 
 
-def test_the_gang_is_resized_for_a_pod_that_waits_and_not_before(site: Site, place: str, node: Object) -> None:
+def test_the_gang_is_resized_for_a_pod_that_waits_and_not_before(site: Site, place: str, pool: Pool) -> None:
     api = site.api
-    job = running_gang(api, place, pod=node)
+    job = running_gang(api, place, pod=pool.where)
     end_index(api, place, 0)
-    closed(api, place, True)
+    pool.close()
     always(lambda: group_and_size(api, place, job)[1] == SIZE, "nothing waits, so nothing is resized", 2)
     before, _ = group_and_size(api, place, job)
     lose_index(api, place, 1)
@@ -36,7 +36,7 @@ def test_the_gang_is_resized_for_a_pod_that_waits_and_not_before(site: Site, pla
     assert after["metadata"]["name"] == before["metadata"]["name"]
     assert after["metadata"]["finalizers"] == before["metadata"]["finalizers"]
     assert [index for index in (1, 2, 3) if not is_bound(living(api, place, index=index)[0])] == [1]
-    closed(api, place, False)
+    pool.open()
     eventually(lambda: all_run(api, place, {1, 2, 3}), "the lost pod is back", 60)
     assert {site.group_of(pod) for pod in living(api, place)} == {after["metadata"]["name"]}
     assert group_and_size(api, place, job)[0]["metadata"]["uid"] == after["metadata"]["uid"]
@@ -45,8 +45,3 @@ def test_the_gang_is_resized_for_a_pod_that_waits_and_not_before(site: Site, pla
 
 def resized(api: Api, place: str, job: Object) -> bool:
     return group_and_size(api, place, job)[1] == SIZE - 1
-
-
-def closed(api: Api, place: str, unschedulable: bool) -> None:
-    """The node takes no more pods; those that it has stay."""
-    api.patch("nodes", f"{place}-0", {"spec": {"unschedulable": unschedulable}})

@@ -5,6 +5,7 @@ import pytest
 from tests.conformance.profiles.test_job_rows import assert_wired
 from tests.e2e.support.api import Api, Object, Recording
 from tests.e2e.support.muster import Muster
+from tests.e2e.support.nodes import need_room_for
 from tests.e2e.support.objects import (
     all_pods,
     controlled_by,
@@ -60,6 +61,7 @@ def test_a_job_that_the_server_names_starts(api: Api, muster: Muster, namespace:
 
 def test_a_gang_of_more_pods_than_one_sync_creates(api: Api, muster: Muster, namespace: str) -> None:
     """The Job controller makes at most 500 pods in one go: the rest come later, and belong to the same group."""
+    need_room_for(api, 520)
     settled(api, namespace, api.create("jobs", gang_job("large", 520, cpu="1m"), namespace), 520)
 
 

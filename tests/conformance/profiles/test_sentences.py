@@ -9,11 +9,10 @@ import pytest
 
 from tests.e2e.conftest import own_namespace
 from tests.e2e.support.api import ApiError, Object
-from tests.e2e.support.nodes import own_nodes
+from tests.e2e.support.nodes import RACK, own_nodes
 from tests.e2e.support.objects import (
     all_pods,
     controlled_by,
-    end_pod,
     events_on,
     gang_job,
     is_bound,
@@ -25,16 +24,16 @@ from tests.e2e.support.objects import (
 from tests.e2e.support.pairs import BASIC, GANG_OF_4, PROTECTION, pair_of, pod_group, workload
 from tests.e2e.support.profiles import Site
 from tests.e2e.support.waiting import always, eventually
+from tests.e2e.support.workers import end_pod
 
-RACK = "topology.muster.dev/rack"
 A_WHILE = 3
 KINDS = ("workloads", "podgroups")
 
 
 def test_a_basic_group_starts_as_many_pods_as_fit(site: Site, place: str) -> None:
     site.api.create("workloads", workload("mine", "train", BASIC), place)
-    with own_nodes(site.api, place, count=1, cpu=2) as where:
-        site.api.create("jobs", gang_job("train", 3, cpu="1", pod=where), place)
+    with own_nodes(site.api, place, count=1, room=2) as pool:
+        site.api.create("jobs", gang_job("train", 3, pod=pool.where), place)
         eventually(lambda: len(bound_of(site, place)) == 2, "two of three fit, and are bound")
         always(lambda: len(bound_of(site, place)) == 2, "the third one waits", A_WHILE)
         (group,) = site.api.list("podgroups", place)
@@ -45,8 +44,8 @@ def test_a_basic_group_starts_as_many_pods_as_fit(site: Site, place: str) -> Non
 def test_a_gang_that_does_not_fit_is_told_by_the_scheduler_in_the_condition(site: Site, place: str) -> None:
     if not site.profile.native:
         pytest.skip("no gang scheduler here: pods are bound one by one, and the condition comes with the last of them")
-    with own_nodes(site.api, place, count=1, cpu=2) as where:
-        site.api.create("jobs", gang_job("train", 3, cpu="1", pod=where), place)
+    with own_nodes(site.api, place, count=1, room=2) as pool:
+        site.api.create("jobs", gang_job("train", 3, pod=pool.where), place)
         eventually(lambda: scheduled(site, place) == ("False", "Unschedulable"), "the group is unschedulable")
         always(lambda: not bound_of(site, place), "no pod is bound", A_WHILE)
 
@@ -57,16 +56,17 @@ def test_all_that_a_users_template_says_is_in_the_pod_group(site: Site, place: s
     said = {"schedulingConstraints": {"topology": [{"key": RACK}]}, "disruptionMode": "PodGroup"}
     own["spec"]["podGroupTemplates"][0] |= said
     site.api.create("workloads", own, place)
-    site.api.create("jobs", gang_job("train"), place)
-    pods = bound(site, place, "train")
-    (group,) = site.api.list("podgroups", place)
-    assert {field: group["spec"][field] for field in (*said, "schedulingPolicy")} == {
-        **said,
-        "schedulingPolicy": GANG_OF_4,
-    }
-    if site.profile.native:
-        racks = {site.api.get("nodes", pod["spec"]["nodeName"])["metadata"]["labels"][RACK] for pod in pods}
-        assert len(racks) == 1, "the scheduler has read it"
+    with own_nodes(site.api, place, count=2, room=4, racks=2) as pool:
+        site.api.create("jobs", gang_job("train", pod=pool.where), place)
+        pods = bound(site, place, "train")
+        (group,) = site.api.list("podgroups", place)
+        assert {field: group["spec"][field] for field in (*said, "schedulingPolicy")} == {
+            **said,
+            "schedulingPolicy": GANG_OF_4,
+        }
+        if site.profile.native:
+            racks = {site.api.get("nodes", pod["spec"]["nodeName"])["metadata"]["labels"][RACK] for pod in pods}
+            assert len(racks) == 1, "the scheduler has read it"
 
 
 def test_a_users_own_workload_stays_when_the_job_goes(site: Site, place: str) -> None:

@@ -59,8 +59,8 @@ def test_a_split_gang_is_found_at_the_resync_and_cured_by_suspending_it(
     limits = {"metadata": {"name": "some-pods"}, "spec": {"hard": {"pods": str(MEMBERS)}}}
     api.create("resourcequotas", limits, place)
     eventually(lambda: api.get("resourcequotas", "some-pods", place).get("status", {}).get("hard"), "it counts")
-    with own_nodes(api, place, count=1, cpu=room) as where:
-        made = api.create("jobs", gang_job("train", SIZE, cpu="1", pod=where), place)
+    with own_nodes(api, place, count=1, room=room) as pool:
+        made = api.create("jobs", gang_job("train", SIZE, pod=pool.where), place)
         eventually(lambda: all_pods(api, place, "train", MEMBERS), "the first pods are there")
         always(lambda: metric(checking, "muster_split_gangs") == 0, "half of its pods is no split", 3 * RESYNC_SECONDS)
         with webhooks_deleted(api):

@@ -3,11 +3,12 @@
 import time
 
 from tests.conformance.profiles.test_pod_groups import priority_class
-from tests.e2e.support.nodes import give_room, own_nodes
-from tests.e2e.support.objects import all_pods, end_pod, events_on, gang_job, is_bound, is_running, pods_of
+from tests.e2e.support.nodes import own_nodes, waiting_for
+from tests.e2e.support.objects import all_pods, events_on, gang_job, is_bound, is_running, pods_of
 from tests.e2e.support.pairs import pair_of
 from tests.e2e.support.profiles import Site
 from tests.e2e.support.waiting import always, eventually
+from tests.e2e.support.workers import end_pod
 
 A_WHILE = 3
 SOON = 20
@@ -24,34 +25,34 @@ def test_a_gang_that_starts_is_told_so_once(site: Site, place: str) -> None:
 
 
 def test_a_gang_that_does_not_fit_is_told_why_and_when_it_starts(site: Site, place: str) -> None:
-    with own_nodes(site.api, place, count=1, cpu=2) as where:
-        site.api.create("jobs", gang_job("train", 3, cpu="1", pod=where), place)
+    with own_nodes(site.api, place, count=1, room=2) as pool:
+        site.api.create("jobs", gang_job("train", 3, pod=pool.where), place)
         (waiting,) = eventually(lambda: told(site, place, "GangWaiting"), "that it does not fit is told", SOON)
         assert waiting["type"] == "Warning"
         bound = 0 if site.profile.native else 2
-        assert waiting["message"].startswith(f"{bound} of the gang's 3 pods have a node: 0/9 nodes are available: ")
+        assert waiting["message"].startswith(waiting_for(site.api, f"{bound} of the gang's 3 pods have a node"))
         assert "Insufficient cpu" in waiting["message"]
         assert ("| 0/1 placements are available" in waiting["message"]) is site.profile.native
         if not site.profile.native:
             (event,) = eventually(lambda: told(site, place, "GangNotHeld"), "that nobody holds the gang is told", SOON)
             assert event["message"].startswith("2 of the gang's 3 pods started without the others; this cluster's ")
-        give_room(site.api, place, cpu=3)
+        pool.give_room(3)
         eventually(lambda: told_in_all(site, place) == (1, 1), "that it starts is told", SOON)
         assert len(told(site, place, "GangNotHeld")) == (0 if site.profile.native else 1)
 
 
 def test_a_gang_that_loses_a_pod_is_told_each_time_that_it_finds_no_node(site: Site, place: str) -> None:
     """The condition of the PodGroup does not say so: it never goes back."""
-    with own_nodes(site.api, place, count=1, cpu=3) as where:
-        site.api.create("jobs", gang_job("train", 3, cpu="1", pod=where), place)
+    with own_nodes(site.api, place, count=1, room=3) as pool:
+        site.api.create("jobs", gang_job("train", 3, pod=pool.where), place)
         eventually(lambda: told_in_all(site, place) == (0, 1), "that it starts is told")
         pods = eventually(lambda: all_pods(site.api, place, "train", 3, is_running), "it runs")
-        give_room(site.api, place, cpu=2)
+        pool.close()
         end_pod(site.api, pods[0], "Failed")
         eventually(lambda: told_in_all(site, place) == (1, 1), "that it lost a pod is told", 2 * SOON)
         (waiting,) = told(site, place, "GangWaiting")
-        assert waiting["message"].startswith("2 of the gang's 3 pods have a node: 0/9 nodes are available: ")
-        give_room(site.api, place, cpu=3)
+        assert waiting["message"].startswith(waiting_for(site.api, "2 of the gang's 3 pods have a node"))
+        pool.open()
         eventually(lambda: told_in_all(site, place) == (1, 2), "that it is whole again is told", 2 * SOON)
         always(lambda: told_in_all(site, place) == (1, 2), "no more is told", A_WHILE)
         assert not told(site, place, "GangNotHeld"), "it had its nodes: a loss is no proof"

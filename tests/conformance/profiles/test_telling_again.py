@@ -10,7 +10,7 @@ import pytest
 from tests.conformance.profiles.test_telling import A_WHILE, SOON, told_in_all
 from tests.e2e.conftest import own_namespace
 from tests.e2e.support.muster import Muster, gate_is_asked
-from tests.e2e.support.nodes import give_room, own_nodes
+from tests.e2e.support.nodes import own_nodes
 from tests.e2e.support.objects import all_pods, events_on, gang_job, is_bound
 from tests.e2e.support.pairs import pair_of
 from tests.e2e.support.profiles import Site
@@ -20,13 +20,13 @@ SETTINGS = {"apiVersion": "muster.dev/v1alpha1", "kind": "MusterConfiguration"}
 
 
 def test_a_restart_tells_nothing_again_and_forgets_nobody_who_waits(site: Site, place: str) -> None:
-    with own_nodes(site.api, place, count=1, cpu=2) as where:
-        site.api.create("jobs", gang_job("train", 3, cpu="1", pod=where), place)
+    with own_nodes(site.api, place, count=1, room=2) as pool:
+        site.api.create("jobs", gang_job("train", 3, pod=pool.where), place)
         eventually(lambda: told_in_all(site, place) == (1, 0), "that it does not fit is told", SOON)
         with site.muster.away(killed=True):
             pass
         always(lambda: told_in_all(site, place) == (1, 0), "it is not told again", 2 * A_WHILE)
-        give_room(site.api, place, cpu=3)
+        pool.give_room(3)
         eventually(lambda: told_in_all(site, place) == (1, 1), "that it starts is told", SOON)
         with site.muster.away():
             pass

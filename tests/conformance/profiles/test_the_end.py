@@ -10,6 +10,7 @@ from tests.e2e.support.profiles import Site
 from tests.e2e.support.waiting import always, eventually
 
 SIZE = 4
+MORE_THAN_A_NODE_HAS = "100k"
 KINDS = ("jobs", "pods", "podgroups", "workloads")
 ENDS_AT_ONCE = {"terminationGracePeriodSeconds": 1}
 """The namespace controller lets half of the time that pods have for their end pass before it looks again."""
@@ -85,7 +86,7 @@ def test_deleting_a_namespace_with_gangs_in_it_completes(api: Api, muster: Muste
     api.create("namespaces", {"metadata": {"name": doomed}})
     for name in ("first", "second", "third"):
         run_gang(api, doomed, name, ENDS_AT_ONCE)
-    api.create("jobs", gang_job("too-large-to-run", 50, cpu="15", pod=ENDS_AT_ONCE), doomed)
+    api.create("jobs", gang_job("too-large-to-run", 50, cpu=MORE_THAN_A_NODE_HAS, pod=ENDS_AT_ONCE), doomed)
     eventually(lambda: pods_of(api, doomed, "too-large-to-run"), "a gang waits in the namespace")
     api.delete("namespaces", doomed)
     eventually(lambda: api.find("namespaces", doomed) is None, "the namespace is gone", 90)

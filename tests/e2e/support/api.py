@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import urllib3
 from kubernetes import client, config
+from kubernetes.stream import stream
 
 Object = dict[str, Any]
 
@@ -64,7 +65,7 @@ class Api:
         self._paths = {**PATHS, **dict.fromkeys(SCHEDULING_KINDS, f"/apis/{self.scheduling}")}
         settings: Any = client.Configuration()
         config.load_kube_config(config_file=str(kubeconfig), client_configuration=settings)  # type: ignore[no-untyped-call]
-        self._host = settings.host.rstrip("/")
+        self._settings, self._host = settings, settings.host.rstrip("/")
         self._pool = urllib3.PoolManager(
             maxsize=16,
             ca_certs=settings.ssl_ca_cert,
@@ -134,6 +135,16 @@ class Api:
     def raw(self, path: str) -> tuple[int, str]:
         answer = self._pool.request("GET", self._host + path, headers=self._headers)
         return answer.status, answer.data.decode()
+
+    def post(self, path: str, body: Object, **params: str) -> Object:
+        return self._call("POST", path, params, body)
+
+    def execute(self, pod: str, namespace: str, *command: str) -> str:
+        """Runs the command in the pod's container; what it printed."""
+        core = client.CoreV1Api(client.ApiClient(self._settings))
+        run = core.connect_get_namespaced_pod_exec
+        printed = stream(run, pod, namespace, command=list(command), stdout=True, stderr=True, stdin=False, tty=False)
+        return str(printed)
 
     def warnings(self, kind: str, name: str, body: Object, namespace: str = "") -> tuple[str, ...]:
         """What the server warns of when the object is patched so; with no name, when it is created so."""

@@ -3,26 +3,28 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tests.e2e.support.api import STRATEGIC, Api, Object
+from tests.e2e.support.api import Api, Object
+from tests.e2e.support.workers import POD_CPU, worker
 
 RUN_SECONDS = "hack.muster.dev/run-seconds"
 POD_GROUP_ANNOTATION, GROUPED_LABEL = "muster.dev/pod-group", "muster.dev/grouped"
 SCHEDULING_ANNOTATION = "muster.dev/scheduling"
 
 
-def gang_job(name: str, size: int = 4, cpu: str = "100m", run_seconds: int | None = None, **spec: Any) -> Object:
+def gang_job(name: str, size: int = 4, cpu: str = POD_CPU, run_seconds: int | None = None, **spec: Any) -> Object:
     """An Indexed Job of `size` pods, which qualifies; `spec` overrides."""
     return job(
         name, parallelism=size, completions=size, completionMode="Indexed", cpu=cpu, run_seconds=run_seconds, **spec
     )
 
 
-def job(name: str, cpu: str = "100m", run_seconds: int | None = None, pod: Object | None = None, **spec: Any) -> Object:
+def job(
+    name: str, cpu: str = POD_CPU, run_seconds: int | None = None, pod: Object | None = None, **spec: Any
+) -> Object:
     annotations = {RUN_SECONDS: str(run_seconds)} if run_seconds is not None else {}
-    container = {"name": "worker", "image": "worker", "resources": {"requests": {"cpu": cpu}}}
     template = {
         "metadata": {"annotations": annotations},
-        "spec": {"restartPolicy": "Never", "containers": [container], **(pod or {})},
+        "spec": {"restartPolicy": "Never", "containers": [worker(cpu, run_seconds)], **(pod or {})},
     }
     return {"metadata": {"name": name}, "spec": {"template": template, "backoffLimit": 100, **spec}}
 
@@ -78,20 +80,6 @@ def events_on(api: Api, namespace: str, job_name: str, reason: str = "") -> list
     """The events on the Job: all of them, or those with that reason."""
     selector = f"involvedObject.kind=Job,involvedObject.name={job_name}{f',reason={reason}' if reason else ''}"
     return api.list("events", namespace, fieldSelector=selector)
-
-
-def end_pod(api: Api, pod: Object, phase: str = "Succeeded", code: int | None = None) -> None:
-    """Tell a pod to end, as a kubelet would report it."""
-    code = code if code is not None else 0 if phase == "Succeeded" else 1
-    finished = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else "Error"}}
-    containers = pod["spec"]["containers"]
-    statuses = [
-        {"name": c["name"], "image": c["image"], "imageID": "", "ready": False, "restartCount": 0, "state": finished}
-        for c in containers
-    ]
-    body = {"status": {"phase": phase, "containerStatuses": statuses}}
-    metadata = pod["metadata"]
-    api.patch("pods", metadata["name"], body, metadata["namespace"], how=STRATEGIC, part="/status")
 
 
 def is_complete(api: Api, namespace: str, name: str) -> bool:

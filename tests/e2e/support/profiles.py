@@ -13,6 +13,7 @@ from tests.e2e.support.command import muster as command
 from tests.e2e.support.muster import Muster
 from tests.e2e.support.objects import GROUPED_LABEL, POD_GROUP_ANNOTATION, gang_job, group_of
 from tests.e2e.support.waiting import eventually
+from tests.e2e.support.workers import worker
 
 COLLECTOR_SECONDS = 120
 """The garbage collector asks twice a minute which kinds there are."""
@@ -82,7 +83,7 @@ class Site:
 
     def member(self, name: str, group: str) -> Object:
         """A pod that joins by itself, without any Job."""
-        pod: Object = {"metadata": {"name": name}, "spec": {"containers": [{"name": "worker", "image": "worker"}]}}
+        pod: Object = {"metadata": {"name": name}, "spec": {"restartPolicy": "Never", "containers": [worker()]}}
         if self.profile.native:
             pod["spec"]["schedulingGroup"] = {"podGroupName": group}
         else:

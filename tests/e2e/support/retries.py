@@ -4,9 +4,10 @@ from functools import partial
 from typing import Any
 
 from tests.e2e.support.api import Api, Object
-from tests.e2e.support.objects import all_pods, end_pod, gang_job, is_bound, pods_of
+from tests.e2e.support.objects import all_pods, gang_job, is_bound, pods_of
 from tests.e2e.support.pairs import pair_of
 from tests.e2e.support.waiting import eventually
+from tests.e2e.support.workers import end_pod
 
 SIZE = 4
 LOST, FAILED_FOR_GOOD = 1, 3
