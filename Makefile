@@ -18,7 +18,9 @@ USED_RIGHTS := $(CURDIR)/.pytest_cache/used-rights
 PYTHON_CODE := src tests hack
 FUZZ_SECONDS ?= 60
 PARSER ?=
-SHELL_SCRIPTS := .ci/run hack/cluster hack/demo hack/setup hack/tool hack/verify-generated $(wildcard hack/kind-*)
+SHELL_SCRIPTS := .ci/run hack/cluster hack/demo hack/image-build hack/release hack/release-check hack/release_build/kubectl-muster hack/setup hack/tool hack/verify-generated $(wildcard hack/kind-*) \
+	hack/kind/debian hack/kind/places hack/kind/busybox-image hack/kind/engine hack/kind/image-bases hack/kind/node-image \
+	hack/kind/node/kindnetd hack/kind/runc-bounded
 
 .PHONY: help
 help: ## List the targets
@@ -36,7 +38,7 @@ control-plane: $(READY) ## Build the local control plane (minutes the first time
 	@hack/cluster build >/dev/null
 
 .PHONY: tools
-tools: $(READY) ## Build Helm and promtool (minutes the first time, then cached outside the clone)
+tools: $(READY) ## Build Helm, promtool and actionlint (minutes the first time, then cached outside the clone)
 	@hack/tool build
 
 .PHONY: test
@@ -54,6 +56,7 @@ test-full: $(READY) control-plane tools ## Everything, with the whole counts (an
 	MUSTER_USED_RIGHTS=$(USED_RIGHTS) $(PYTEST_ALONE) -m quiet
 	@.venv/bin/python hack/conformance_page.py --results $(RESULTS)
 	@.venv/bin/python hack/used_rights.py $(USED_RIGHTS)
+	@hack/kind/engine try $(MAKE) kind-test kind-profiles
 
 .PHONY: unit
 unit: $(READY) ## The tests that need no cluster (seconds)
@@ -77,16 +80,18 @@ fmt: $(READY) ## Format the code
 	.venv/bin/ruff check --fix-only $(PYTHON_CODE)
 
 .PHONY: lint
-lint: $(READY) ## Style, types, direction of imports, size budgets
+lint: $(READY) ## Style, types, direction of imports, size budgets, scripts, workflows
 	.venv/bin/ruff format --check $(PYTHON_CODE)
 	.venv/bin/ruff check $(PYTHON_CODE)
 	.venv/bin/mypy src hack tests
 	.venv/bin/lint-imports
 	.venv/bin/python hack/budgets.py
 	.venv/bin/shellcheck --external-sources $(SHELL_SCRIPTS)
+	hack/tool actionlint -shellcheck .venv/bin/shellcheck
 
 .PHONY: generate
 generate: $(READY) ## Write what is generated from the code
+	.venv/bin/python hack/version_files.py
 	.venv/bin/python hack/reasons_page.py
 	.venv/bin/python hack/crd_files.py
 	.venv/bin/python hack/conformance_page.py
@@ -98,16 +103,34 @@ verify: lint tools ## What CI checks besides the tests: lint, the lock file, not
 	@hack/verify-generated
 
 .PHONY: kind-up kind-load kind-install kind-e2e kind-down
-kind-up: $(READY) ## A kind cluster, PROFILE=native|crd|stock (needs kind and a container engine, as the next four do)
+kind-up: $(READY) ## A kind cluster, PROFILE=native|crd|stock (needs Docker, or Debian and root: then it is installed)
 	@hack/kind-up
-kind-load: ## Build the image and put it on the kind cluster
+kind-load: $(READY) ## Build the image and put it on the kind cluster
 	@hack/kind-load
 kind-install: $(READY) ## Install the chart on the kind cluster
 	@hack/kind-install
 kind-e2e: $(READY) ## Run the end-to-end tests against the kind cluster
 	@hack/kind-e2e
-kind-down: ## Remove the kind cluster
+kind-down: $(READY) ## Remove the kind cluster
 	@hack/kind-down
+
+.PHONY: image-pins
+image-pins: $(READY) ## Pin the images that Muster's is built from, and kind's nodes, to today's digests (needs a registry)
+	@.venv/bin/python hack/image_pins.py
+
+.PHONY: kind-test kind-profiles
+kind-test: $(READY) control-plane tools ## Image and chart on real nodes: upgrades, outages, uninstalls (10 minutes)
+	@hack/kind-test
+kind-profiles: $(READY) control-plane tools ## The end-to-end tests on a kind cluster of each profile
+	@hack/kind-profiles
+
+# A release is built from the tag on HEAD: VERSION_TAG=v1.2.3 if there are several, SNAPSHOT=1 for a dry run without one.
+RELEASE_FLAGS := $(if $(SNAPSHOT),--snapshot) $(if $(SKIP_IMAGE),--skip-image)
+.PHONY: release release-check
+release: $(READY) tools ## Everything that a release consists of, into dist/ (SNAPSHOT=1 without a tag, SKIP_IMAGE=1 without Docker)
+	@hack/release $(RELEASE_FLAGS)
+release-check: $(READY) control-plane tools ## Install each file of dist/ into a fresh environment, and run a gang with it
+	@hack/release-check
 
 .PHONY: clean
 clean: ## Remove what make made in the clone (the control plane's cache stays: `hack/cluster` says where)

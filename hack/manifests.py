@@ -15,7 +15,7 @@ HEAD = "# Rendered from charts/muster by `make generate`. Do not edit.\n"
 BY_HAND = {"dev-rbac.yaml"}
 """Files in the folder that the chart knows nothing of."""
 _HELMS_OWN = re.compile(r"^ +(app\.kubernetes\.io/managed-by|helm\.sh/[a-z-]+): .*\n", re.MULTILINE)
-_EMPTY = re.compile(r"^ +annotations:\n(?! +[a-z]+[./])", re.MULTILINE)
+_EMPTY = re.compile(r"^( +)annotations:\n(?!\1 )", re.MULTILINE)
 _SOURCE = re.compile(r"^# Source: muster/templates/(\S+)\n", re.MULTILINE)
 
 
@@ -27,6 +27,10 @@ def rendered(*flags: str) -> str:
     return done.stdout
 
 
+def without_helm(document: str) -> str:
+    return _EMPTY.sub("", _HELMS_OWN.sub("", document))
+
+
 def files() -> dict[str, str]:
     """One file for each template, without what only Helm reads."""
     text = rendered("--set", "namespace.create=true", "--no-hooks", "--skip-tests")
@@ -34,7 +38,7 @@ def files() -> dict[str, str]:
     for document in re.split(r"^---\n", text, flags=re.MULTILINE):
         source = _SOURCE.match(document)
         if source:
-            body = _EMPTY.sub("", _HELMS_OWN.sub("", document[source.end() :])).strip() + "\n"
+            body = without_helm(document[source.end() :]).strip() + "\n"
             found.setdefault(source[1], []).append(body)
     names = sorted(found, key=lambda name: (name != "namespace.yaml", name))
     listed = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": names}

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 from rich.console import Console
 
@@ -21,7 +22,7 @@ from demo_show.promises import Promise
 from demo_show.record import Record
 from demo_show.screen import Screen
 from demo_show.show import Audience, Show
-from demo_show.venue import NODE_CPUS, NODES, Venue, opened
+from demo_show.venue import NODE_CPUS, NODES, OWN_MUSTER, Venue, opened
 
 _LOG_LINES = 10
 
@@ -30,7 +31,7 @@ def main() -> int:
     arguments = _parser().parse_args()
     _end_in_order_when_told_to()
     try:
-        return _demo(arguments.name, keep=arguments.keep)
+        return _demo(arguments)
     except DemoError as error:
         print(f"hack/demo: {error}", file=sys.stderr)
         return 1
@@ -58,13 +59,14 @@ def _parser() -> argparse.ArgumentParser:
         default=os.environ.get("KEEP", "") not in ("", "0"),
         help="leave the cluster and Muster up at the end (also: KEEP=1)",
     )
+    parser.add_argument("--muster", type=Path, default=OWN_MUSTER, help="the command to run (default: the clone's)")
     return parser
 
 
-def _demo(name: str, *, keep: bool) -> int:
+def _demo(arguments: argparse.Namespace) -> int:
     began = time.monotonic()
     show = Show(Record(), cpus=NODES * NODE_CPUS)
-    with opened(name, _say) as venue:
+    with opened(arguments.name, arguments.muster, _say) as venue:
         try:
             asyncio.run(_perform(venue, show))
         except DemoError:
@@ -73,7 +75,7 @@ def _demo(name: str, *, keep: bool) -> int:
         kept_all = _tell_outcome(show, time.monotonic() - began)
         if not kept_all:
             _tell_muster_log(venue)
-        if keep:
+        if arguments.keep:
             venue.keep()
             _tell_how_to_go_on(venue)
     return 0 if kept_all else 1

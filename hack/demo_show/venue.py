@@ -16,6 +16,7 @@ from demo_show.errors import DemoError
 
 REPOSITORY = Path(__file__).parents[2]
 ACCOUNT = "muster-system/muster"
+OWN_MUSTER = Path(sys.executable).with_name("muster")
 NODES = 4
 NODE_CPUS = 4
 _CLUSTER_COMMAND = str(REPOSITORY / "hack" / "cluster")
@@ -26,6 +27,8 @@ _MUSTER_GRACE = 6.0
 @dataclass(slots=True)
 class Venue:
     name: str
+    muster: Path
+    """The command that is shown."""
     kept: bool = False
     """Set once the cluster and Muster shall stay."""
     _muster: subprocess.Popen[bytes] | None = None
@@ -61,8 +64,7 @@ class Venue:
         rights = [REPOSITORY / "manifests" / name for name in ("namespace.yaml", "rbac.yaml", "dev-rbac.yaml")]
         self._run("kubectl", "apply", *(f"--filename={path}" for path in rights))
         account = self._ask("kubeconfig", "--service-account", ACCOUNT)
-        muster = str(Path(sys.executable).with_name("muster"))
-        command = [muster, "run", "--dev", "--kubeconfig", account]
+        command = [str(self.muster), "run", "--dev", "--kubeconfig", account]
         with self.muster_log.open("ab") as log:
             self._muster = subprocess.Popen(
                 [sys.executable, "-m", "demo_show.companion", self.name, *command],
@@ -96,9 +98,9 @@ class Venue:
 
 
 @contextlib.contextmanager
-def opened(name: str, say: Callable[[str], None]) -> Iterator[Venue]:
+def opened(name: str, muster: Path, say: Callable[[str], None]) -> Iterator[Venue]:
     """The venue, which is left up only if somebody called `keep`."""
-    venue = Venue(name)
+    venue = Venue(name, muster)
     venue.refuse_if_taken()
     try:
         say(f"Starting a local control plane (etcd, kube-apiserver, controller-manager, scheduler) and {NODES} nodes.")

@@ -75,9 +75,7 @@ def test_a_comment_of_several_lines_is_one_text_and_belongs_to_one_value() -> No
     ]
 
 
-def test_chart_image_and_package_have_one_version() -> None:
+def test_chart_and_package_have_one_version() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    dockerfile = (ROOT / "Dockerfile").read_text()
     assert {chart["version"], chart["appVersion"], muster.__version__} == {package}
-    assert f"ARG VERSION={package}\n" in dockerfile

@@ -1,0 +1,1 @@
+"""Builds everything that a release consists of: `hack/release --help`."""

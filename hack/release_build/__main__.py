@@ -1,0 +1,5 @@
+import sys
+
+from release_build.main import main
+
+sys.exit(main())
