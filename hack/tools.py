@@ -1,6 +1,6 @@
-"""Helm and promtool, built from their Go modules into the cache: `hack/tool helm lint charts/muster`.
+"""Programs that the project is checked with, built from their Go modules: `hack/tool helm lint charts/muster`.
 
-Not from PyPI: `helm` there is a system monitor for the desktop, and neither Helm nor Prometheus publishes wheels.
+Not from PyPI: `helm` there is a system monitor for the desktop, and the others publish no wheels.
 """
 
 import os
@@ -11,7 +11,7 @@ from local_cluster.binaries import Module, built
 from local_cluster.errors import ClusterError
 
 SOURCES = Path(__file__).parent / "tool-modules"
-HELM, PROMTOOL = "helm", "promtool"
+HELM, PROMTOOL, KIND, ACTIONLINT, KREW = "helm", "promtool", "kind", "actionlint", "krew"
 TOOLS = {
     HELM: Module(SOURCES / HELM, "helm.sh/helm/v4", {HELM: "helm.sh/helm/v4/cmd/helm"}),
     # Without the clouds that Prometheus can discover targets in: they are most of the build, and no rule needs them.
@@ -21,7 +21,14 @@ TOOLS = {
         {PROMTOOL: "github.com/prometheus/prometheus/cmd/promtool"},
         tags="remove_all_sd",
     ),
+    KIND: Module(SOURCES / KIND, "sigs.k8s.io/kind", {KIND: "sigs.k8s.io/kind"}),
+    ACTIONLINT: Module(
+        SOURCES / ACTIONLINT, "github.com/rhysd/actionlint", {ACTIONLINT: "github.com/rhysd/actionlint/cmd/actionlint"}
+    ),
+    KREW: Module(SOURCES / KREW, "sigs.k8s.io/krew", {KREW: "sigs.k8s.io/krew/cmd/krew"}),
 }
+EVERYDAY = (HELM, PROMTOOL, ACTIONLINT)
+"""Those that `make tools` builds. kind is for the kind clusters alone, krew for `make release-check`."""
 
 
 def tool(name: str) -> Path:
@@ -31,7 +38,7 @@ def tool(name: str) -> Path:
 def main() -> None:
     match sys.argv[1:]:
         case ["build"]:
-            for name in TOOLS:
+            for name in EVERYDAY:
                 tool(name)
         case ["path", name] if name in TOOLS:
             print(tool(name))

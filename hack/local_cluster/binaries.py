@@ -36,6 +36,8 @@ class Module:
     """Binary to package."""
     tags: str = ""
     """Go build tags."""
+    stamps: tuple[str, ...] = ()
+    """Variables that the linker sets, as `package.name=value`."""
 
     @property
     def version(self) -> str:
@@ -52,7 +54,9 @@ class Module:
         pins = hashlib.sha256()
         for name in ("go.mod", "go.sum"):
             pins.update((self.directory / name).read_bytes())
-        pins.update(self.tags.encode())
+        for source in sorted(self.directory.glob("*.go")):
+            pins.update(source.read_bytes())
+        pins.update("".join((self.tags, *self.stamps)).encode())
         machine = f"{platform.system()}-{platform.machine()}".lower()
         return f"{self.directory.name}-{self.version}-{machine}-{pins.hexdigest()[:12]}"
 
@@ -62,8 +66,9 @@ class Module:
         major, minor, _ = self.version.removeprefix("v").split(".", 2)
         stamp = {"gitVersion": self.version, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
         places = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
-        stamps = [f"-X {place}.{name}={value}" for place in places for name, value in stamp.items()]
-        return " ".join(["-s", "-w", *(stamps if self.path == "k8s.io/kubernetes" else [])])
+        release = [f"{place}.{name}={value}" for place in places for name, value in stamp.items()]
+        stamps = (*(release if self.path == "k8s.io/kubernetes" else []), *self.stamps)
+        return " ".join(["-s", "-w", *(f"-X {stamp}" for stamp in stamps)])
 
 
 MODULES = (

@@ -1,0 +1,127 @@
+"""Somebody who creates one gang after the other, whatever happens to the cluster; and what became of each."""
+
+import logging
+import threading
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Self
+
+import urllib3
+
+from tests.e2e.support.api import Api, ApiError, Object
+from tests.e2e.support.objects import group_of
+from tests.e2e.support.waiting import eventually
+from tests.kind.support.jobs import real_gang
+
+logger = logging.getLogger("kind")
+
+JOB_NAME, INDEX = "batch.kubernetes.io/job-name", "batch.kubernetes.io/job-completion-index"
+REFUSED = "FailedCreate"
+COMPLETE_SECONDS = 150
+"""The Job controller waits up to a minute after several failures, and a node that comes back needs some time."""
+MORE_SECONDS = 120
+EVERY_SECONDS = 1.0
+NO_ANSWER = (ApiError, urllib3.exceptions.HTTPError)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The names of the Jobs, by what they have become."""
+
+    gangs: list[str]
+    plain: list[str]
+    pods: int
+    refused: list[str] = field(default_factory=list)
+    """What the Job controller was told when it could not create a pod, once for each time."""
+
+    def __str__(self) -> str:
+        jobs = f"{len(self.gangs)} whole gangs, {len(self.plain)} wholly plain Jobs, all complete"
+        return f"{jobs}; {self.pods} pods; {len(self.refused)} pods refused at first"
+
+
+class Creation:
+    """One every second, and no more at a time than `at_once` that are not complete: a machine with few cores would
+    otherwise do nothing but start pods, and every other process on it would be late."""
+
+    def __init__(self, api: Api, namespace: str, size: int = 2, at_once: int = 5) -> None:
+        self._api, self._namespace, self._size, self._at_once = api, namespace, size, at_once
+        self.names: list[str] = []
+        self._pods: dict[str, dict[str, Object]] = defaultdict(dict)
+        """By Job and UID: every pod that was ever seen, as it was last."""
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self.more(2)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join(60)
+
+    def more(self, count: int = 3) -> None:
+        """Wait until so many more were created."""
+        goal = len(self.names) + count
+        eventually(lambda: len(self.names) >= goal, f"{count} more Jobs are created", MORE_SECONDS)
+
+    def outcome(self) -> Outcome:
+        """It ends. Each Job is complete, and all its pods were in one group, or all in none."""
+        self.__exit__()
+        eventually(self._all_complete, "every Job is complete", COMPLETE_SECONDS, every=1)
+        self._look()
+        ended = Outcome([], [], sum(map(len, self._pods.values())), self._refused())
+        for name in self.names:
+            pods = list(self._pods[name].values())
+            indexes = {pod["metadata"]["labels"][INDEX] for pod in pods}
+            assert len(indexes) == self._size, f"{name} had pods of the indexes {sorted(indexes)} only"
+            groups = {group_of(pod) for pod in pods}
+            assert len(groups) == 1, f"{name} is half in and half out: {[group_of(pod) for pod in pods]}"
+            (ended.plain if groups == {None} else ended.gangs).append(name)
+        logger.info("%s", ended)
+        return ended
+
+    def whole_gangs(self) -> Outcome:
+        """The same, where Muster was there all the time: every Job is a gang."""
+        ended = self.outcome()
+        assert ended.plain == [], "their pods came without a group"
+        return ended
+
+    def _all_complete(self) -> bool:
+        try:
+            waiting = self._incomplete()
+        except NO_ANSWER:
+            return False
+        assert not waiting, f"{len(waiting)} of {len(self.names)} are not complete: {dict(list(waiting.items())[:3])}"
+        return True
+
+    def _incomplete(self) -> dict[str, Object]:
+        """The status of each Job that is not complete; empty for one that is not there, though it was created."""
+        jobs = {job["metadata"]["name"]: job.get("status", {}) for job in self._api.list("jobs", self._namespace)}
+        return {name: jobs.get(name, {}) for name in self.names if jobs.get(name, {}).get("succeeded") != self._size}
+
+    def _refused(self) -> list[str]:
+        events = self._api.list("events", self._namespace, fieldSelector=f"reason={REFUSED}")
+        return [event["message"] for event in events for _ in range(event.get("count") or 1)]
+
+    def _run(self) -> None:
+        while not self._ended.wait(EVERY_SECONDS):
+            try:
+                if len(self._incomplete()) < self._at_once:
+                    self._create(f"gang-{len(self.names)}")
+                self._look()
+            except NO_ANSWER as error:
+                logger.debug("the API server does not answer: %s", error)
+
+    def _create(self, name: str) -> None:
+        """An earlier try whose answer was lost may have made it."""
+        try:
+            self._api.create("jobs", real_gang(name, self._size, cpu="1m"), self._namespace)
+        except ApiError as error:
+            if error.status != 409:
+                raise
+        self.names.append(name)
+
+    def _look(self) -> None:
+        for pod in self._api.list("pods", self._namespace):
+            self._pods[pod["metadata"]["labels"][JOB_NAME]][pod["metadata"]["uid"]] = pod
