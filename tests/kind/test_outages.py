@@ -39,7 +39,7 @@ def test_the_leaders_node_is_drained(installed: Kind, namespace: str) -> None:
         finally:
             installed.kubectl("uncordon", node)
         ended = creation.whole_gangs()
-    assert ended.refused == []
+    assert ended.unanswered == []
 
 
 def test_after_a_rollout_the_replicas_are_on_two_nodes_again(installed: Kind, namespace: str) -> None:
@@ -51,7 +51,7 @@ def test_after_a_rollout_the_replicas_are_on_two_nodes_again(installed: Kind, na
         assert len(nodes_of_replicas(installed)) == 2
         ended = creation.whole_gangs()
     assert before.isdisjoint(pod["metadata"]["uid"] for pod in replicas(installed.api))
-    assert ended.refused == []
+    assert ended.unanswered == []
 
 
 def test_the_leaders_node_is_lost_and_comes_back(installed: Kind, namespace: str) -> None:

@@ -133,7 +133,7 @@ def test_the_certificate_is_renewed_under_job_creation(installed: Kind, namespac
         eventually(renewed, "every replica serves a new certificate", RENEWED_SECONDS, every=0.5)
         creation.more()
         ended = creation.whole_gangs()
-    assert ended.refused == []
+    assert ended.unanswered == []
 
 
 def test_the_api_server_restarts_under_job_creation(installed: Kind, namespace: str) -> None:

@@ -24,7 +24,7 @@ def test_an_upgrade_under_job_creation_loses_no_pod(native: Kind, namespace: str
         creation.more()
         assert len(nodes_of_replicas(native)) == 2, "after a rollout both replicas are on one node"
         ended = creation.whole_gangs()
-    assert ended.refused == []
+    assert ended.unanswered == []
     now = replicas(native.api)
     assert before.isdisjoint(pod["metadata"]["uid"] for pod in now)
     assert {pod["spec"]["containers"][0]["image"] for pod in now} == {IMAGE}

@@ -17,6 +17,7 @@ logger = logging.getLogger("kind")
 
 JOB_NAME, INDEX = "batch.kubernetes.io/job-name", "batch.kubernetes.io/job-completion-index"
 REFUSED = "FailedCreate"
+MUSTERS_ANSWER = "denied the request: muster: "
 COMPLETE_SECONDS = 150
 """The Job controller waits up to a minute after several failures, and a node that comes back needs some time."""
 MORE_SECONDS = 120
@@ -32,7 +33,13 @@ class Outcome:
     plain: list[str]
     pods: int
     refused: list[str] = field(default_factory=list)
-    """What the Job controller was told when it could not create a pod, once for each time."""
+    """What the Job controller reported when it could not create a pod, once for each time."""
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Those of the refusals that no replica gave: a call was lost. A replica that answers may refuse a pod that it
+        cannot form a gang for within its time, as on a machine that is too busy, and the Job controller tries again."""
+        return [message for message in self.refused if MUSTERS_ANSWER not in message]
 
     def __str__(self) -> str:
         jobs = f"{len(self.gangs)} whole gangs, {len(self.plain)} wholly plain Jobs, all complete"
