@@ -104,6 +104,7 @@ def test_a_gang_that_comes_back_smaller_without_its_completions_is_told_that_it_
     assert event["message"].startswith("NoLongerAGang: ")
     assert "completions is not equal to parallelism" in event["message"]
     evict(api, namespace, "train", parallelism=WHOLE)
+    eventually(lambda: not unfinished_pods(api, namespace, "train"), "its plain pods are gone", 60)
     admit(api, namespace, "train")
     runs_as_a_gang_of(api, namespace, job, WHOLE)
 
