@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from muster.crds.definitions import GROUPS, KINDS, definition
-from muster.crds.text import as_yaml
+from muster.crds.yaml import as_yaml
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = (ROOT / "crds", ROOT / "charts/muster/files/crds")

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import orjson
 
-from muster.api.dialect import NATIVE
 from muster.api.job import SCHEDULING_ANNOTATION, JobView
 from muster.api.keys import JobKey, JobRef, Uid
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
@@ -18,8 +17,9 @@ from muster.api.pod import (
     POD_GROUP_ANNOTATION,
     PodView,
 )
-from muster.api.podgroup import PROTECTION, PodGroup
-from muster.api.workload import Workload
+from muster.api.profile import NATIVE
+from muster.api.v1alpha2.podgroup import PROTECTION, PodGroup
+from muster.api.v1alpha2.workload import Workload
 from muster.kube.errors import Forbidden
 
 Object = dict[str, Any]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from muster.api.pod import POD_GROUP_ANNOTATION
-from muster.api.podgroup import PROTECTION
+from muster.api.v1alpha2.podgroup import PROTECTION
 from muster.core.naming import is_dns_label
 from muster.kube.errors import AlreadyExists, Conflict, Forbidden, NotFound, Rejected
 from muster.kube.resources import Resource

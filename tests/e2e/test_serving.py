@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.admission.certificates import self_signed
+from muster.serving.certificates import self_signed
 from tests.e2e.support.api import Api
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.command import muster as command

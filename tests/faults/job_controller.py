@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from muster.admission.gate import PodGate
+from muster.admission.pod import PodGate
 from muster.admission.review import Review
 from muster.api.pod import COMPLETION_INDEX_LABEL, CONTROLLER_UID_LABEL
 from tests.builders import Object, a_review, copied

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from muster.api.dialect import CRD_IN_OWN_GROUP
 from muster.api.job import QUEUE_NAME, SCHEDULING_ANNOTATION
 from muster.api.keys import Uid
+from muster.api.profile import CRD_IN_OWN_GROUP
 from muster.core.eligibility import Policy
 from muster.core.naming import pod_group_name, template_name, workload_name
 from muster.core.policy import ReleaseOnSuspend

@@ -5,9 +5,14 @@ from collections.abc import Callable
 
 import pytest
 
-from muster.admission import gate
-from muster.api.dialect import NATIVE, Dialect
+from muster.admission import pod
 from muster.api.job import JobView
+from muster.api.profile import NATIVE, Dialect
+from muster.controllers import resync
+from muster.controllers.job import executor, observer, reconciler, resizing
+from muster.controllers.job.gang_former import Formation
+from muster.controllers.job.observer import Observer
+from muster.controllers.job.verdicts import Verdict
 from muster.core import decide, desired, ownership
 from muster.core.actions import CreateWorkload
 from muster.core.admit import ALLOWED, admit_pod
@@ -16,10 +21,7 @@ from muster.core.decide import Decision, Membership, Rules
 from muster.core.desired import desired_pod_group
 from muster.core.observed import NO_PODS, Observed, Pods
 from muster.core.reasons import Reason
-from muster.core.resizing import Misfit, misfit
-from muster.runtime import checking, executor, observer, reconciler, resizing
-from muster.runtime.formation import Formation, Verdict
-from muster.runtime.observer import Observer
+from muster.core.resize import Misfit, misfit
 from tests.faults.disturbances import ACTORS, FAULTS, REJECTED
 from tests.faults.scenarios import (
     ALL,
@@ -73,7 +75,7 @@ def the_gate_never_holds(patch: Patch) -> None:
     def admit(decision: Decision) -> Answer:
         return ALLOWED if decision.membership is Membership.HOLD else admit_pod(decision)
 
-    patch.setattr(gate, "admit_pod", admit)
+    patch.setattr(pod, "admit_pod", admit)
 
 
 def pods_before_their_pod_group(patch: Patch) -> None:
@@ -194,7 +196,7 @@ def what_is_half_replaced_is_left_so(patch: Patch) -> None:
         it = misfit(seen, rules)
         return None if it is None or it.group.metadata.deletion_timestamp else it
 
-    for module in (checking, reconciler, resizing):
+    for module in (resync, reconciler, resizing):
         patch.setattr(module, "misfit", found)
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from muster.api.job import JobView
-from muster.api.workload import Workload
+from muster.api.v1alpha2.workload import Workload
 from muster.core import decide, desired
 from muster.core.decide import Decision, Rules
 from muster.core.observed import Observed
 from muster.core.reasons import Reason
-from muster.core.release import Release
+from muster.core.suspension import Release
 from tests.faults.disturbances import ACTORS, FAULTS, REJECTED
 from tests.faults.scenarios import ADMITTED_IN_PART, EVICTED, EVICTED_REPLICAS, RELEASES
 from tests.faults.sweep import problems_of, sweep_single, undisturbed
@@ -88,6 +88,6 @@ async def test_a_release_under_living_pods_is_found(monkeypatch: pytest.MonkeyPa
             return Decision(Reason.RELEASED, decide.Membership.HOLD, action=Release(group))
         return original(seen, rules)
 
-    monkeypatch.setattr("muster.runtime.formation.decide", hasty)
+    monkeypatch.setattr("muster.controllers.job.gang_former.decide", hasty)
     with pytest.raises(AssertionError, match="released PodGroup"):
         await undisturbed(EVICTED)

@@ -6,26 +6,26 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TypeVar
 
-from muster.admission.gate import PodGate
-from muster.api.dialect import NATIVE, Dialect
+from muster.admission.pod import PodGate
 from muster.api.job import JobView
 from muster.api.keys import JobKey
+from muster.api.profile import NATIVE, Dialect
+from muster.controllers.intake import Inbox
+from muster.controllers.job.executor import Executor
+from muster.controllers.job.gang_former import Formation, Unsettled
+from muster.controllers.job.observer import Observer
+from muster.controllers.job.reconciler import Reconciler
+from muster.controllers.resync import Resync
+from muster.controllers.store import Cache
 from muster.core.decide import Rules
 from muster.core.eligibility import Policy
 from muster.kube.client import Object
 from muster.kube.errors import KubeError, Terminating
 from muster.kube.resources import Resource
-from muster.runtime import memory
-from muster.runtime.cache import Cache
-from muster.runtime.checking import Resync
-from muster.runtime.events import Recorder
-from muster.runtime.executor import Executor
-from muster.runtime.formation import Formation, Unsettled
+from muster.runtime import ttl_cache
+from muster.runtime.event_recorder import Recorder
 from muster.runtime.health import Health
-from muster.runtime.observer import Observer
-from muster.runtime.queue import WorkQueue
-from muster.runtime.reconciler import Reconciler
-from muster.watching.handlers import Inbox
+from muster.runtime.workqueue import WorkQueue
 from tests.builders import Builder
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.faults.job_controller import JobController
@@ -182,7 +182,7 @@ class World:
     async def run(self) -> "World":
         """Round after round, until a whole round changes nothing and nothing waits to be tried again."""
         quiet = 0
-        vars(memory)["time"] = self  # its clock is ours, so that no run has to wait
+        vars(ttl_cache)["time"] = self  # its clock is ours, so that no run has to wait
         for number in range(MAX_ROUNDS):
             self.now += ROUND_SECONDS
             before = self.cluster.revision

@@ -14,26 +14,26 @@ from typing import Any
 from pydantic import BaseModel
 
 from muster.admission import review as admission
-from muster.admission.bundle import Plan
-from muster.admission.bundle import decide as judge_secret
 from muster.admission.server import time_to_answer
-from muster.api.dialect import CRD_IN_OWN_GROUP, NATIVE
 from muster.api.indexes import count_indexes
 from muster.api.job import MAX_INTENT, JobView
 from muster.api.meta import ObjectMeta, OwnerReference
 from muster.api.pod import PodView
+from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE
 from muster.api.wire import MAX_MESSAGE, MAX_NAME, Unreadable
 from muster.config.loading import BadSettings, parse
-from muster.core.complaints import complaints
+from muster.controllers.podgroup.members import Members
 from muster.core.decide import Rules, decide
 from muster.core.intent import MAX_ERRORS, read_intent
+from muster.core.intent_warnings import complaints
 from muster.core.observed import NO_PODS, Observed
 from muster.kube.client import Page
 from muster.kube.errors import KubeError, classify
 from muster.kube.reflector import Expired, Reflector
 from muster.kube.resources import PODS
-from muster.runtime.leadership import parse_lease
-from muster.runtime.members import Members
+from muster.runtime.leader_election import parse_lease
+from muster.serving.rotation import Plan
+from muster.serving.rotation import decide as judge_secret
 from tests.builders import a_gang
 
 MAX_SENTENCE = 1500

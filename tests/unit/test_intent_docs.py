@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from muster.api.dialect import NATIVE
 from muster.api.job import JobView
-from muster.core.complaints import complaints
+from muster.api.profile import NATIVE
 from muster.core.desired import desired_workload
 from muster.core.eligibility import left_alone
 from muster.core.intent import read_intent
+from muster.core.intent_warnings import complaints
 from muster.core.policy import Policy
 from tests.builders import a_gang
 

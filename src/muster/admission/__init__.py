@@ -1,1 +1,1 @@
-"""The webhooks: the pod gate and the parallelism guard, over TLS. They ask `core`, and live on when watching dies."""
+"""The webhook handlers, and the server that asks them. They ask `core`, and live on when watching dies."""

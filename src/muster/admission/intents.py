@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from muster.admission.review import Review
 from muster.api.job import SCHEDULING_ANNOTATION, JobView
 from muster.api.keys import JobKey
+from muster.controllers.store import Cache
 from muster.core.admit import Verdict
-from muster.core.complaints import complaints
 from muster.core.decide import Rules, anchor_of
-from muster.runtime.cache import Cache
+from muster.core.intent_warnings import complaints
 
 
 @dataclass(slots=True)

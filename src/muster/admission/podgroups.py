@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from muster.admission.review import Review
-from muster.api.dialect import Dialect
-from muster.api.podgroup import PROTECTION
+from muster.api.profile import Dialect
+from muster.api.v1alpha2.podgroup import PROTECTION
 from muster.api.wire import Raw, mapping, texts
+from muster.controllers.podgroup.defaulting import Completion
 from muster.core.admit import ALLOWED, Verdict
-from muster.core.podgroups import Completed, Refused
+from muster.core.podgroup_rules import Completed, Refused
 from muster.kube.errors import KubeError
-from muster.runtime.completion import Completion
 
 Patch = list[dict[str, Any]]
 

@@ -10,11 +10,11 @@ from typing import Any
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from muster.admission.gate import PodGate
-from muster.admission.guard import ParallelismGuard
-from muster.admission.intake import KIB, MIB, Intake
 from muster.admission.intents import IntentReview
+from muster.admission.parallelism_guard import ParallelismGuard
+from muster.admission.pod import PodGate
 from muster.admission.podgroups import PodGroupReview
+from muster.admission.request_bodies import KIB, MIB, Intake
 from muster.admission.review import (
     POD_GROUP,
     POD_OR_JOB,
@@ -26,7 +26,7 @@ from muster.admission.review import (
     answer,
     failure,
 )
-from muster.api.dialect import Dialect
+from muster.api.profile import Dialect
 from muster.api.wire import Unreadable
 from muster.core.admit import ALLOWED, Verdict
 from muster.kube.lanes import Lane, in_lane

@@ -9,7 +9,6 @@ from typing import Annotated, Self
 from pydantic import ConfigDict, Field
 
 from muster.api.meta import ObjectMeta, Wire
-from muster.api.scheduling import ResourceClaim, SchedulingConstraints, SchedulingPolicy
 from muster.api.schema import (
     COUNT,
     DNS_LABEL,
@@ -20,7 +19,8 @@ from muster.api.schema import (
     by_key,
     exactly_one,
 )
-from muster.api.workload import ControllerRef
+from muster.api.v1alpha2.scheduling import ResourceClaim, SchedulingConstraints, SchedulingPolicy
+from muster.api.v1alpha2.workload import ControllerRef
 
 MAX_TEMPLATES = 8
 """In each list of templates."""

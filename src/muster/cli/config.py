@@ -31,7 +31,7 @@ def print_settings(file: OptionalFile = None) -> None:
 
 
 def read_settings(file: Path | None) -> "Settings":
-    from muster.cli.main import Failure
+    from muster.app.failure import Failure
     from muster.config.loading import BadSettings, load
 
     try:

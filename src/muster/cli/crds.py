@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.explaining import explained
+from muster.cli.explain import explained
 
 if TYPE_CHECKING:
-    from muster.crds.installing import Installed
+    from muster.crds.install import Installed
     from muster.kube.http import HttpClient
 
 crds = typer.Typer(
@@ -43,7 +43,7 @@ def print_crds(
     group: Annotated[Group, typer.Option(help="API group to print the CRDs of.")] = Group.OWN,
 ) -> None:
     """Print the CRDs as YAML."""
-    from muster.crds.text import print_group
+    from muster.crds.yaml import print_group
 
     typer.echo(print_group(group.value), nl=False)
 
@@ -59,8 +59,8 @@ def install(
     """Install or upgrade the CRDs that this server can serve. Objects are kept."""
 
     async def work(client: "HttpClient") -> None:
-        from muster.crds.installing import install as put
-        from muster.crds.survey import choose, survey
+        from muster.crds.install import install as put
+        from muster.crds.server_support import choose, survey
 
         found = await survey(client)
         if found.dead:
@@ -86,9 +86,9 @@ def uninstall(
     """Remove our CRDs, and with them every object of theirs."""
 
     async def work(client: "HttpClient") -> None:
-        from muster.cli.main import Failure
-        from muster.crds.installing import find_installed
-        from muster.crds.installing import uninstall as remove
+        from muster.app.failure import Failure
+        from muster.crds.install import find_installed
+        from muster.crds.install import uninstall as remove
 
         found = await find_installed(client, [group.value] if group else [each.value for each in Group])
         if not found:

@@ -8,12 +8,13 @@ from typing import Annotated, NoReturn
 import typer
 
 from muster import __version__
+from muster.app.failure import FAILED, USAGE, Failure
 from muster.cli.config import config
 from muster.cli.crds import crds
-from muster.cli.explaining import explained
+from muster.cli.explain import explained
 
-FAILED, USAGE, INTERRUPTED = 1, 2, 130
-"""Exit codes: something was not done, the call was not understood, somebody pressed Ctrl-C."""
+INTERRUPTED = 130
+"""The exit code when somebody pressed Ctrl-C."""
 
 app = typer.Typer(
     name="muster",
@@ -26,18 +27,6 @@ app = typer.Typer(
 
 app.add_typer(crds)
 app.add_typer(config)
-
-
-class Failure(Exception):
-    """What a person did wrong, or what is in the way, in one sentence."""
-
-    code = FAILED
-
-
-class Misuse(Failure):
-    """Flags that make no sense."""
-
-    code = USAGE
 
 
 @app.callback()

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from muster.api.podgroup import PodGroup
-from muster.api.workload import Workload
-from muster.core.release import Release
+from muster.api.v1alpha2.podgroup import PodGroup
+from muster.api.v1alpha2.workload import Workload
+from muster.core.suspension import Release
 
 
 @dataclass(frozen=True, slots=True)

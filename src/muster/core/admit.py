@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 
 from muster.api.job import JobView
-from muster.api.podgroup import PodGroup
+from muster.api.v1alpha2.podgroup import PodGroup
 from muster.core.decide import Decision, Membership, Rules, decide
 from muster.core.eligibility import left_alone, preset_group
+from muster.core.gang_size import describes_as_muster, wanted_size
 from muster.core.observed import Observed
 from muster.core.ownership import controls, is_own_group, template_for, workloads_of
 from muster.core.reasons import Reason
-from muster.core.release import releases_pod_group
-from muster.core.sizing import describes_as_muster, wanted_size
-from muster.core.wish import not_a_gang
+from muster.core.request import not_a_gang
+from muster.core.suspension import releases_pod_group
 
 
 @dataclass(frozen=True, slots=True)

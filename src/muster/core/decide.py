@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import count
 
-from muster.api.dialect import Dialect
 from muster.api.job import JobView
-from muster.api.podgroup import PodGroup
-from muster.api.workload import Workload
+from muster.api.profile import Dialect
+from muster.api.v1alpha2.podgroup import PodGroup
+from muster.api.v1alpha2.workload import Workload
 from muster.core.actions import Action, CreatePodGroup, CreateWorkload
 from muster.core.desired import desired_pod_group, desired_workload, workload_behind
 from muster.core.eligibility import CHANGED_MIND, SHAPES, Policy, left_alone
+from muster.core.gang_size import was_gang
 from muster.core.naming import workload_name
 from muster.core.observed import Observed
 from muster.core.ownership import (
@@ -28,9 +29,8 @@ from muster.core.ownership import (
     workloads_of,
 )
 from muster.core.reasons import Reason
-from muster.core.release import may_begin_again, released_next
-from muster.core.sizing import was_gang
-from muster.core.wish import wish_of
+from muster.core.request import wish_of
+from muster.core.suspension import may_begin_again, released_next
 from muster.workloadbuilder import InvalidConfiguration
 
 MAX_DETAIL = 400

@@ -2,17 +2,17 @@
 
 from dataclasses import replace
 
-from muster.api.dialect import Dialect
 from muster.api.job import JobView
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL, ObjectMeta, OwnerReference
-from muster.api.podgroup import PodGroup, PodGroupSpec, PodGroupTemplateRef, WorkloadTemplateRef
-from muster.api.scheduling import GangPolicy, SchedulingPolicy, SchedulingSpec
-from muster.api.workload import ControllerRef, PodGroupTemplate, Workload, WorkloadSpec
+from muster.api.profile import Dialect
+from muster.api.v1alpha2.podgroup import PodGroup, PodGroupSpec, PodGroupTemplateRef, WorkloadTemplateRef
+from muster.api.v1alpha2.scheduling import GangPolicy, SchedulingPolicy, SchedulingSpec
+from muster.api.v1alpha2.workload import ControllerRef, PodGroupTemplate, Workload, WorkloadSpec
+from muster.core.gang_size import group_size
 from muster.core.naming import template_name
 from muster.core.ownership import controls, template_for
 from muster.core.policy import Policy
-from muster.core.sizing import group_size
-from muster.core.wish import ALLOWED, wish_of
+from muster.core.request import ALLOWED, wish_of
 from muster.workloadbuilder import V1ALPHA2, WorkloadBuilder
 
 _LABELS = {MANAGED_BY_LABEL: MANAGED_BY}

@@ -3,7 +3,7 @@
 from muster.api.job import JOB_CONTROLLER, JobView
 from muster.core.policy import Policy
 from muster.core.reasons import Reason
-from muster.core.wish import Wish, wish_of
+from muster.core.request import Wish, wish_of
 
 __all__ = ["CHANGED_MIND", "SHAPES", "Policy", "left_alone", "preset_group"]
 

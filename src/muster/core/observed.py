@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from muster.api.job import JobView
-from muster.api.podgroup import PodGroup
-from muster.api.workload import Workload
+from muster.api.v1alpha2.podgroup import PodGroup
+from muster.api.v1alpha2.workload import Workload
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import TypeVar
 from muster.api.job import JobView
 from muster.api.keys import Uid
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL, ObjectMeta
-from muster.api.podgroup import PodGroup
-from muster.api.workload import PodGroupTemplate, Workload
+from muster.api.v1alpha2.podgroup import PodGroup
+from muster.api.v1alpha2.workload import PodGroupTemplate, Workload
 from muster.core.naming import pod_group_name, workload_name
 
 Thing = TypeVar("Thing", Workload, PodGroup)

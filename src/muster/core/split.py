@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from muster.api.job import JobView
 from muster.api.keys import Uid
-from muster.api.podgroup import PodGroup
+from muster.api.v1alpha2.podgroup import PodGroup
 from muster.core.ownership import controls, is_ours
 
 

@@ -6,9 +6,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
-from muster.api.podgroup import PodGroup
-from muster.api.workload import Workload
-from muster.crds.structural import structural
+from muster.api.v1alpha2.podgroup import PodGroup
+from muster.api.v1alpha2.workload import Workload
+from muster.crds.schema import structural
 
 BUILT_IN_GROUP = "scheduling.k8s.io"
 """The group of the built-in API. CRDs in it are served only where the API server does not own it."""

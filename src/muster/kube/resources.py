@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from muster.api.dialect import Dialect
+from muster.api.profile import Dialect
 
 
 @dataclass(frozen=True, slots=True)

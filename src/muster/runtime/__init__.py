@@ -1,1 +1,1 @@
-"""The effects: queue, cache, observation, writes, events, health. Decisions are made in `core`."""
+"""Machinery that knows no gang: queue, workers, supervisor, leader election, events, metrics, health."""

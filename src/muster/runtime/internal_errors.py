@@ -8,9 +8,9 @@ from pathlib import Path
 
 from muster.api.keys import JobKey, Uid
 from muster.kube.errors import plain_text
-from muster.runtime.memory import Memory
 from muster.runtime.metrics import Metrics
 from muster.runtime.tasks import Task
+from muster.runtime.ttl_cache import Memory
 
 logger = logging.getLogger(__name__)
 

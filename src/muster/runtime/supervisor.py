@@ -4,10 +4,10 @@ A task that dies by an unexpected exception is logged, counted, and started agai
 makes the replica not ready, with a sentence, until it has run steadily.
 
 Only this ends a supervised task:
-- cancellation: SIGTERM and SIGINT end the process (cli/run.py), and the loss of the Lease ends the leader's work;
+- cancellation: SIGTERM and SIGINT end the process (app/process.py), and the loss of the Lease ends the leader's work;
 - its own return: it has nothing left to do;
 - `EndOfGeneration`: the API server serves another scheduling API, so that everything that works on the old one ends and
-  starts anew (cli/lives.py).
+  starts anew (app/generation.py).
 
 Before anything is supervised, `muster run` ends with an error if the settings are wrong, if there are no credentials,
 or if a port cannot be opened.

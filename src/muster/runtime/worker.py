@@ -10,9 +10,9 @@ from muster.api.keys import JobKey
 from muster.api.wire import Unreadable
 from muster.kube.errors import KubeError, RetryLater
 from muster.runtime.internal_errors import InternalErrors, concerning
-from muster.runtime.queue import WorkQueue
 from muster.runtime.supervisor import is_being_cancelled
 from muster.runtime.tasks import Task
+from muster.runtime.workqueue import WorkQueue
 
 logger = logging.getLogger(__name__)
 

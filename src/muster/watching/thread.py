@@ -14,13 +14,14 @@ from typing import Any
 import kopf
 import uvloop
 
-from muster.api.dialect import Dialect
+from muster.api.profile import Dialect
+from muster.controllers.intake import Inbox
+from muster.controllers.resync import Resync
 from muster.kube.credentials import Credentials
 from muster.kube.errors import KubeError
-from muster.runtime.checking import Resync
 from muster.runtime.health import API, WATCHING, Health
 from muster.runtime.supervisor import Backoff
-from muster.watching.handlers import Inbox, build_registry
+from muster.watching.handlers import build_registry
 from muster.watching.settings import operator_settings
 
 logger = logging.getLogger(__name__)

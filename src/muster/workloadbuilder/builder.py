@@ -6,8 +6,8 @@ from hashlib import sha256
 from typing import Generic
 
 from muster.api.meta import OwnerReference
+from muster.api.v1alpha2.workload import ControllerRef
 from muster.api.v1beta1 import CompositePodGroup
-from muster.api.workload import ControllerRef
 from muster.workloadbuilder.errors import (
     ErrorKind,
     FieldError,

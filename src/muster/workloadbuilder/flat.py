@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from muster.api.podgroup import PodGroup, PodGroupSpec, PodGroupTemplateRef, WorkloadTemplateRef
-from muster.api.scheduling import DisruptionMode as Spelled
-from muster.api.scheduling import SchedulingSpec
-from muster.api.workload import ControllerRef, PodGroupTemplate, Workload, WorkloadSpec
+from muster.api.v1alpha2.podgroup import PodGroup, PodGroupSpec, PodGroupTemplateRef, WorkloadTemplateRef
+from muster.api.v1alpha2.scheduling import DisruptionMode as Spelled
+from muster.api.v1alpha2.scheduling import SchedulingSpec
+from muster.api.v1alpha2.workload import ControllerRef, PodGroupTemplate, Workload, WorkloadSpec
 from muster.workloadbuilder.config import DisruptionMode, PolicyKind
 from muster.workloadbuilder.errors import ErrorKind, FieldError, UnknownTemplate
 from muster.workloadbuilder.leaves import leaf_fields

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from muster.api.scheduling import (
+from muster.api.v1alpha2.scheduling import (
     BasicPolicy,
     GangPolicy,
     ResourceClaim,

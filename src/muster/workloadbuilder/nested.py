@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from muster.api.v1alpha2.workload import ControllerRef
 from muster.api.v1beta1 import (
     MAX_DEPTH,
     MAX_TEMPLATES,
@@ -25,7 +26,6 @@ from muster.api.v1beta1 import (
     WorkloadReference,
     WorkloadSpec,
 )
-from muster.api.workload import ControllerRef
 from muster.workloadbuilder import config
 from muster.workloadbuilder.errors import ErrorKind, FieldError
 from muster.workloadbuilder.leaves import group_fields, leaf_fields

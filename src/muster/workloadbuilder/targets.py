@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
-from muster.api import podgroup, v1beta1, workload
+from muster.api import v1beta1
 from muster.api.meta import ObjectMeta, OwnerReference, Wire
+from muster.api.v1alpha2 import podgroup, workload
+from muster.api.v1alpha2.workload import ControllerRef
 from muster.api.v1beta1 import CompositePodGroup
-from muster.api.workload import ControllerRef
 from muster.workloadbuilder.errors import FieldError
 from muster.workloadbuilder.merge import ResolvedItem
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from muster.api.podgroup import GangState
+from muster.api.v1alpha2.podgroup import GangState
 from muster.core.reasons import EventReason, Reason
-from muster.core.resizing import Why
+from muster.core.resize import Why
 from muster.runtime.tasks import Task
 from tests.e2e.support.api import Api, ApiError, Object
 

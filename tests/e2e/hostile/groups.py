@@ -7,7 +7,7 @@ from muster.api.job import JobView
 from muster.api.keys import Uid
 from muster.core.naming import pod_group_name, template_name, workload_name
 from muster.core.reasons import EventReason
-from muster.runtime.events import Event, Subject
+from muster.runtime.event_recorder import Event, Subject
 from tests.e2e.hostile.annotations import ANSI, LOG_LINE
 from tests.e2e.hostile.attack import Attack, Input, with_metadata
 from tests.e2e.support.api import ApiError, Object

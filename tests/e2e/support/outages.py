@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 
-from muster.admission.certificates import ServingCertificate, as_pem, new_leaf
+from muster.serving.certificates import ServingCertificate, as_pem, new_leaf
 from tests.e2e.support.api import Api, Object
 from tests.e2e.support.https import pod_of
 from tests.e2e.support.objects import all_pods, gang_job, group_of, is_bound, job

@@ -16,33 +16,33 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import muster.admission.gate
-import muster.admission.guard
-import muster.cli.lives
-import muster.cli.run
-import muster.runtime.checking
-import muster.runtime.formation
-import muster.runtime.reconciler
-import muster.runtime.teller
+import muster.admission.parallelism_guard
+import muster.admission.pod
+import muster.app.generation
+import muster.app.process
+import muster.controllers.gang_status.controller
+import muster.controllers.job.gang_former
+import muster.controllers.job.reconciler
+import muster.controllers.resync
 import muster.watching.thread
-from muster.admission.connections import Connections
 from muster.admission.intents import IntentReview
-from muster.admission.registrar import Registrar
-from muster.admission.renewal import Renewal
 from muster.api.job import JobView
 from muster.cli.main import main
-from muster.runtime.checking import Resync
-from muster.runtime.events import Recorder
-from muster.runtime.executor import Executor
-from muster.runtime.keeper import Keeper
-from muster.runtime.leadership import Leadership
-from muster.runtime.members import Members
-from muster.runtime.observer import Observer
-from muster.runtime.reconciler import Reconciler
+from muster.controllers.intake import Inbox
+from muster.controllers.job.executor import Executor
+from muster.controllers.job.observer import Observer
+from muster.controllers.job.reconciler import Reconciler
+from muster.controllers.podgroup.members import Members
+from muster.controllers.podgroup.protection import Keeper
+from muster.controllers.resync import Resync
+from muster.runtime.event_recorder import Recorder
+from muster.runtime.leader_election import Leadership
 from muster.runtime.supervisor import Supervisor
 from muster.runtime.worker import Workers
-from muster.watching.handlers import Inbox
+from muster.serving.connections import Connections
+from muster.serving.renewer import Renewal
 from muster.watching.thread import WatchThread
+from muster.webhooks.reconciler import Registrar
 
 POLL_SECONDS = 0.05
 STEADY_SECONDS = 4.0
@@ -84,17 +84,22 @@ def of_job(_: object, job: Any, *__: object, **___: object) -> str:
 
 def plant_in_items() -> None:
     plant(Observer, "live", "observe", of_ref)
-    for module in (muster.runtime.formation, muster.runtime.reconciler, muster.runtime.checking, muster.runtime.teller):
+    for module in (
+        muster.controllers.job.gang_former,
+        muster.controllers.job.reconciler,
+        muster.controllers.resync,
+        muster.controllers.gang_status.controller,
+    ):
         plant(module, "decide", "decide", of_observed)
-    plant(muster.runtime.checking, "decide", "resync", of_observed)
+    plant(muster.controllers.resync, "decide", "resync", of_observed)
     plant(Executor, "execute", "execute", lambda _, __, seen: of_observed(seen))
     plant(Recorder, "tell", "report", of_job)
     plant(Recorder, "_post", "posting", of_job_of_event)
     plant(Reconciler, "reconcile", "reconcile", of_key)
-    plant(muster.admission.gate.PodGate, "_decide", "gate", of_ref)
-    plant(muster.admission.guard, "admit_parallelism", "guard", lambda old, *_: str(old.key.name))
+    plant(muster.admission.pod.PodGate, "_decide", "gate", of_ref)
+    plant(muster.admission.parallelism_guard, "admit_parallelism", "guard", lambda old, *_: str(old.key.name))
     plant(IntentReview, "review", "intents", lambda _, review: str(review.new["metadata"]["name"]))
-    plant(muster.runtime.teller, "gang_of", "status", of_observed)
+    plant(muster.controllers.gang_status.controller, "gang_of", "status", of_observed)
     plant(Inbox, "job", "watch", of_job)
     plant(Keeper, "keep", "keeper", lambda _, place: str(place[1]))
     plant(Members, "_put", "member", lambda _, pod: str(pod.name))
@@ -138,12 +143,12 @@ def plant_in_tasks(folder: Path) -> None:
         setattr(owner, name, mortal)
 
     for owner, name, task in (
-        (muster.cli.run, "live", "generation"),
+        (muster.app.process, "live", "generation"),
         (Recorder, "run", "events"),
         (Renewal, "run", "certificates"),
         (Leadership, "run", "leader-election"),
         (Leadership, "while_leading", "leader-work"),
-        (muster.cli.lives, "keep_probing", "api-probe"),
+        (muster.app.generation, "keep_probing", "api-probe"),
         (Resync, "run", "resync"),
         (WatchThread, "run", "watch"),
         (Registrar, "keep", "webhooks"),
@@ -151,7 +156,7 @@ def plant_in_tasks(folder: Path) -> None:
         make_mortal(owner, name, lambda *_, task=task: task)
     make_mortal(Connections, "serve", lambda port, _: "admission-port" if port._context else "health-port")
     make_mortal(Workers, "run", lambda workers: workers.task.value)
-    setattr(muster.cli.run, "Supervisor", functools.partial(Supervisor, steady_seconds=STEADY_SECONDS))  # noqa: B010
+    setattr(muster.app.process, "Supervisor", functools.partial(Supervisor, steady_seconds=STEADY_SECONDS))  # noqa: B010
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 import muster.cli.run
-from muster.admission import intake
+from muster.admission import request_bodies
+from muster.app.process import serve
 from muster.cli.main import main
-from muster.cli.run import _serve
 
 GIBIBYTE = 1024**3
 PROBE_SECONDS = 0.005
@@ -56,15 +56,15 @@ def serve_probed(file: Path) -> None:
     async def probed(*args: object) -> None:
         probing = asyncio.create_task(probe(file))
         try:
-            await _serve(*args)  # type: ignore[arg-type]
+            await serve(*args)  # type: ignore[arg-type]
         finally:
             probing.cancel()
 
-    setattr(muster.cli.run, "_serve", probed)  # noqa: B010
+    setattr(muster.cli.run, "serve", probed)  # noqa: B010
 
 
 if __name__ == "__main__":
-    intake.BYTES_PER_SECOND = GIBIBYTE
+    request_bodies.BYTES_PER_SECOND = GIBIBYTE
     serve_probed(Path(sys.argv[1]))
     sys.argv = ["muster", *sys.argv[2:]]
     main()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from cryptography import x509
 
-from muster.admission.bundle import Bundle, read_bundle
-from muster.admission.certificates import new_authority, new_leaf
+from muster.serving.certificates import new_authority, new_leaf
+from muster.serving.rotation import Bundle, read_bundle
 from tests.e2e.support.api import Api, ApiError, Object
 from tests.e2e.support.replicas import NAMESPACE, WEBHOOKS, Replica, Replicas
 from tests.e2e.support.waiting import eventually

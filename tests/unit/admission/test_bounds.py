@@ -9,7 +9,7 @@ from muster.api.job import JobView
 from tests.builders import a_gang
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.admission.bounds import measured
-from tests.unit.runtime.parts import build
+from tests.unit.controllers.parts import build
 
 MOST_GROWN = 30
 LONGEST_BLOCK = 0.050

@@ -9,22 +9,22 @@ import orjson
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from muster.admission.gate import PodGate
-from muster.admission.guard import ParallelismGuard
 from muster.admission.intents import IntentReview
+from muster.admission.parallelism_guard import ParallelismGuard
+from muster.admission.pod import PodGate
 from muster.admission.podgroups import PodGroupReview
 from muster.admission.server import AdmissionServer, Desk
-from muster.api.dialect import CRD_IN_OWN_GROUP
 from muster.api.pod import PodView
+from muster.api.profile import CRD_IN_OWN_GROUP
 from muster.api.wire import Unreadable
+from muster.controllers.job.gang_former import Formation
+from muster.controllers.podgroup.defaulting import Completion
 from muster.core.reasons import EventReason
 from muster.kube.client import Object
 from muster.kube.resources import Resource
-from muster.runtime.completion import Completion
-from muster.runtime.formation import Formation
 from tests.builders import JobBuilder, a_gang, a_pod, a_pod_group, a_review
 from tests.fake_cluster import FakeClient, FakeCluster
-from tests.unit.runtime.parts import build
+from tests.unit.controllers.parts import build
 
 BAD, GOOD = a_gang("bad").uid("bad"), a_gang("good").uid("good")
 
@@ -181,7 +181,7 @@ def scaled(job: JobBuilder) -> Object:
 
 async def test_the_guard_refuses_the_change_and_the_job_gets_the_event(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage()
-    monkeypatch.setattr("muster.admission.guard.admit_parallelism", fail)
+    monkeypatch.setattr("muster.admission.parallelism_guard.admit_parallelism", fail)
     response = await stage.asked("/parallelism-guard", scaled(BAD))
     assert (response["allowed"], response["status"]["code"]) == (False, 403)
     assert response["status"]["message"].startswith("muster: failed on Job 'bad' with ZeroDivisionError")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from muster.admission.review import MAX_PART_BYTES, MAX_STRINGS, POD_GROUP, NotAReview, Review
-from muster.api.dialect import CRD_IN_OWN_GROUP
 from muster.api.job import JobView
 from muster.api.pod import PodView
+from muster.api.profile import CRD_IN_OWN_GROUP
 from tests.builders import Object, a_gang, a_pod, a_pod_group, a_review
 
 MIB = 1024 * 1024

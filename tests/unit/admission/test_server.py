@@ -9,10 +9,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from muster.admission.gate import PodGate
-from muster.admission.guard import ParallelismGuard
+from muster.admission.parallelism_guard import ParallelismGuard
+from muster.admission.pod import PodGate
 from muster.admission.server import ONE_OBJECT_BYTES, AdmissionServer, Desk, time_to_answer
-from muster.api.dialect import NATIVE
+from muster.api.profile import NATIVE
 from muster.core.decide import Rules
 from muster.kube.client import Object
 from muster.kube.errors import Unreachable
@@ -21,7 +21,7 @@ from muster.runtime.health import API
 from tests.builders import JobBuilder, a_gang, a_job, a_pod, a_pod_group, a_review
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.oracles import created_by_us
-from tests.unit.runtime.parts import Parts, build
+from tests.unit.controllers.parts import Parts, build
 
 JOB = a_gang("train").uid("now")
 Http = TestClient[web.Request, web.Application]

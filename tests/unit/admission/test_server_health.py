@@ -6,16 +6,16 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from muster.admission.gate import PodGate
-from muster.admission.guard import ParallelismGuard
+from muster.admission.parallelism_guard import ParallelismGuard
+from muster.admission.pod import PodGate
 from muster.admission.server import AdmissionServer, Desk
-from muster.api.dialect import NATIVE
+from muster.api.profile import NATIVE
 from muster.core.decide import Rules
 from muster.kube.client import Object
 from muster.runtime.health import API, STAYING
 from tests.builders import a_gang, a_pod, a_review
 from tests.fake_cluster import FakeClient, FakeCluster
-from tests.unit.runtime.parts import Parts, build
+from tests.unit.controllers.parts import Parts, build
 
 JOB = a_gang("train").uid("now")
 Http = TestClient[web.Request, web.Application]

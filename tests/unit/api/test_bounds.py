@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.dialect import NATIVE
 from muster.api.job import MAX_INTENT, JobView
 from muster.api.keys import JobKey, Uid
 from muster.api.pod import PodView
+from muster.api.profile import NATIVE
 from muster.api.wire import MAX_NAME, MAX_UID, STANDS_IN, Unreadable, integer, text, words
 from muster.core.decide import Membership, Rules, decide
 from muster.core.eligibility import left_alone

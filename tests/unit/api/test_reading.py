@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from muster.admission.review import NotAReview, Review
-from muster.api.dialect import NATIVE
 from muster.api.job import GROUP_TEMPLATE_ANNOTATION, MAX_INTENT, SCHEDULING_ANNOTATION, JobView
 from muster.api.keys import JobKey, JobRef, Uid
 from muster.api.meta import OwnerReference
 from muster.api.pod import PodView
+from muster.api.profile import NATIVE
 from muster.api.wire import MAX_NAME, STANDS_IN, Unreadable
 from muster.core.decide import Rules, decide
 from muster.core.observed import NO_PODS, Observed

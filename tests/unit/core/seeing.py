@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from muster.api.dialect import NATIVE
+from muster.api.profile import NATIVE
 from muster.core.decide import Rules
 from muster.core.naming import pod_group_name, template_name, workload_name
 from muster.core.observed import NO_PODS, Observed, Pods

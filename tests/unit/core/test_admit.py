@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from muster.api.dialect import CRD_IN_OWN_GROUP, NATIVE
 from muster.api.job import QUEUE_NAME
+from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE
 from muster.core.admit import admit_parallelism, admit_pod, cannot_tell, refused
 from muster.core.decide import Decision, Membership, Rules, decide
 from muster.core.naming import pod_group_name

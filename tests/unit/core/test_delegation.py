@@ -3,9 +3,9 @@
 import pytest
 
 from muster.core.actions import CreatePodGroup
-from muster.core.complaints import complaints
 from muster.core.decide import Membership, decide
 from muster.core.eligibility import left_alone
+from muster.core.intent_warnings import complaints
 from muster.core.observed import Observed
 from muster.core.policy import Policy
 from muster.core.reasons import Reason

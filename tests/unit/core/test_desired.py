@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.api.dialect import NATIVE
+from muster.api.profile import NATIVE
 from muster.core.desired import desired_pod_group, desired_workload
 from tests.builders import Object, a_gang, a_job, a_workload
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from muster.core.intent import REMEMBERED_BYTES, read_intent
 from muster.core.memo import ENTRY_BYTES, Memo
 from muster.core.policy import Policy
-from muster.core.wish import wish_of
+from muster.core.request import wish_of
 from tests.builders import JobBuilder, a_gang, a_job
 
 ASKED = ("none", "policy: {gang: {minCount: 2}}", "policy: {basic: {}}", "nonsense: 1", "{", "")

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 import pytest
 from aiohttp import web
 
-from muster.admission.certificates import self_signed
 from muster.kube import credentials as module
 from muster.kube.credentials import Credentials, NoCredentials, load_credentials
 from muster.kube.errors import Unreachable
 from muster.kube.http import HttpClient
 from muster.kube.resources import JOBS
+from muster.serving.certificates import self_signed
 
 SERVING = self_signed("127.0.0.1")
 IN_A_POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}

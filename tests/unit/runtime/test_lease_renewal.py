@@ -3,9 +3,9 @@
 from muster.core.election import Terms
 from muster.kube.client import Object
 from muster.kube.resources import Resource
-from muster.runtime.leadership import Leadership
+from muster.runtime.leader_election import Leadership
 from tests.fake_cluster import FakeClient, FakeCluster
-from tests.unit.runtime.test_leadership import running, until
+from tests.unit.runtime.test_leader_election import running, until
 
 
 class Counting(FakeClient):

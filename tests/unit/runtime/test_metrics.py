@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from muster.api.podgroup import GangState
-from muster.runtime.cache import Cache
+from muster.api.v1alpha2.podgroup import GangState
+from muster.controllers.store import Cache
+from muster.runtime.latency import POD_GROUP, SCHEDULED, WORKLOAD, Stopwatch
 from muster.runtime.metrics import Metrics
-from muster.runtime.queue import WorkQueue
-from muster.runtime.stopwatch import POD_GROUP, SCHEDULED, WORKLOAD, Stopwatch
+from muster.runtime.workqueue import WorkQueue
 from tests.builders import PodGroupBuilder, a_gang, a_pod_group
 from tests.fake_cluster import FakeClient, FakeCluster
-from tests.unit.runtime.parts import build
+from tests.unit.controllers.parts import build
 
 JOB = a_gang("train").uid("now")
 
@@ -51,7 +51,7 @@ def test_gangs_are_counted_as_they_come_change_and_go() -> None:
 
 def test_the_time_to_each_stage_is_measured_once_and_from_the_first_sight(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("muster.runtime.stopwatch.time.monotonic", lambda: now)
+    monkeypatch.setattr("muster.runtime.latency.time.monotonic", lambda: now)
     watch = Stopwatch(Metrics())
     uid = JOB.ref.uid
     watch.stop(uid, WORKLOAD)

@@ -10,9 +10,9 @@ from muster.api.wire import Unreadable
 from muster.kube.errors import NotFound, ServerFault
 from muster.runtime.internal_errors import MAX_FRAMES, InternalErrors
 from muster.runtime.metrics import Metrics
-from muster.runtime.queue import WorkQueue
 from muster.runtime.tasks import Task
 from muster.runtime.worker import TryAgain, Workers
+from muster.runtime.workqueue import WorkQueue
 
 GOOD, BAD = JobKey("default", "good"), JobKey("default", "bad")
 

@@ -8,18 +8,19 @@ from typing import Any, cast
 import kopf
 import pytest
 
-from muster.api.dialect import NATIVE
 from muster.api.keys import JobKey
+from muster.api.profile import NATIVE
+from muster.controllers.intake import Inbox
 from muster.kube.credentials import Credentials
 from muster.kube.login import Endpoint
 from muster.runtime.health import Health
-from muster.watching.handlers import Inbox, build_registry
+from muster.watching.handlers import build_registry
 from muster.watching.settings import LONGEST_BACKOFF_SECONDS, ForeverBackoffs, NoDiffBase, operator_settings
 from muster.watching.thread import WatchEnded, WatchThread
 from tests.builders import Object, a_gang, a_pod_group, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
+from tests.unit.controllers.parts import Parts, build
 from tests.unit.kube.misbehaving import FakeLogin
-from tests.unit.runtime.parts import Parts, build
 
 JOB = a_gang("train").uid("now")
 KEY = JobKey("default", "train")
@@ -91,37 +92,6 @@ async def test_what_cannot_be_read_is_passed_over(
     assert await shown(registry, name, {"metadata": 7, "spec": "x"}) is None
     assert not parts.cache.jobs
     assert "cannot be read" in caplog.text
-
-
-async def test_news_wakes_the_job_and_makes_its_verdict_void(inbox: Inbox, parts: Parts) -> None:
-    inbox.job(JOB.view(), deleted=False)
-    assert await parts.queue.get() == KEY
-    parts.queue.done(KEY)
-    inbox.job(JOB.version(2).view(), deleted=False)
-    assert len(parts.queue) == 0, "a change that no decision looks at"
-    workload = a_workload("w").describing(JOB).read()
-    inbox.workload(workload, deleted=False)
-    assert len(parts.queue) == 1
-    assert await parts.queue.get() == KEY
-    parts.queue.done(KEY)
-    inbox.workload(workload, deleted=True)
-    assert len(parts.queue) == 1
-
-
-async def test_objects_of_unknown_jobs_wake_nobody(inbox: Inbox, parts: Parts) -> None:
-    inbox.workload(a_workload("w").describing(JOB).read(), deleted=False)
-    inbox.pod_group(a_pod_group("g").naming_workload("w").read(), deleted=False)
-    assert len(parts.queue) == 0
-
-
-async def test_where_muster_keeps_pod_groups_itself_it_is_told_of_each(parts: Parts) -> None:
-    told: list[tuple[str, str]] = []
-    inbox = Inbox(parts.cache, parts.queue, parts.formation, told.append)
-    group = a_pod_group("g")
-    inbox.pod_group(group.read(), deleted=False)
-    inbox.pod_group(group.version(2).reporting().read(), deleted=False)
-    assert told == [("default", "g")] * 2, "also of what changes nothing for the Job"
-    assert parts.cache.pod_group("default", "g") is not None
 
 
 async def test_the_login_is_the_client_s(registry: kopf.OperatorRegistry) -> None:

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ValidationError
 import muster.workloadbuilder as library
 from muster.api import blocks
 from muster.api.blocks import CompositePodGroupScheduling, PodGroupScheduling, TopologyConstraint
-from muster.crds.structural import structural
+from muster.crds.schema import structural
 from tests.unit.workloadbuilder.drawing import ZONE, leaf
 
 LEAVES = [name for name in library.__all__ if name.startswith("WorkloadPodGroup")]

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from muster.api import podgroup, v1beta1, workload
+from muster.api import v1beta1
+from muster.api.v1alpha2 import podgroup, workload
 from muster.workloadbuilder import (
     V1ALPHA2,
     V1ALPHA3,

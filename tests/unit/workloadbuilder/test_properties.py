@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from muster.api import v1beta1, workload
-from muster.crds.structural import structural
+from muster.api import v1beta1
+from muster.api.v1alpha2 import workload
+from muster.crds.schema import structural
 from muster.workloadbuilder import (
     V1ALPHA2,
     V1BETA1,

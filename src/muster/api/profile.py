@@ -1,0 +1,142 @@
+"""How one version of the scheduling API spells what Muster means, and how a pod says which group it is in.
+
+`NATIVE` is the API that is built into Kubernetes 1.36. The other two are Muster's own CRDs of the same shape: in the
+same group where the API server does not own it, in Muster's own everywhere else.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from muster.api.meta import slim_metadata
+from muster.api.pod import GROUPED_LABEL, POD_GROUP_ANNOTATION, PodView
+from muster.api.v1alpha2.podgroup import PodGroup
+from muster.api.v1alpha2.workload import Workload
+from muster.api.wire import MAX_WORD, Raw, Unreadable, as_object, integer, mapping, mappings, text, words
+
+Thing = TypeVar("Thing", Workload, PodGroup)
+_MAX_BYTES = 64 * 1024
+"""The API server lets a Workload have a third of that, and a PodGroup less."""
+_REF = ("apiGroup", "kind", "name")
+_CONDITIONS = 16
+"""Of a PodGroup that are read. The API has two."""
+_KEPT = ("name", "namespace", "labels", "annotations", "ownerReferences")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    group: str
+    version: str
+    native: bool = True
+    """Built into the API server: it checks, protects and resolves by code what Muster has to do for its CRDs."""
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}"
+
+    @property
+    def profile(self) -> str:
+        """Its name, for other replicas."""
+        return "native" if self.native else f"crd.{self.group}"
+
+    @property
+    def described(self) -> str:
+        return f"{self.api_version} ({'built in' if self.native else 'CRDs'})"
+
+    def read_workload(self, raw: object) -> Workload:
+        return _read(Workload, raw)
+
+    def read_pod_group(self, raw: object) -> PodGroup:
+        return _read(PodGroup, raw)
+
+    def manifest(self, thing: Workload | PodGroup) -> dict[str, Any]:
+        """The object as the API server wants it: only what was set."""
+        body = thing.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
+        return {"apiVersion": self.api_version, "kind": type(thing).__name__, **body}
+
+    def resized(self, pod_group: Raw, size: int) -> dict[str, Any]:
+        """The same gang anew, in another size: all of a PodGroup's spec is immutable in this version.
+
+        Copied from what is stored, not from what Muster knows of it: also somebody's labels and annotations stay.
+        """
+        metadata, spec = mapping(pod_group, "metadata"), mapping(pod_group, "spec")
+        kept = {field: metadata[field] for field in _KEPT if metadata.get(field) is not None}
+        policy = mapping(spec, "schedulingPolicy")
+        gang = {**mapping(policy, "gang"), "minCount": size}
+        spec = {**spec, "schedulingPolicy": {**policy, "gang": gang}}
+        return {"apiVersion": self.api_version, "kind": "PodGroup", "metadata": kept, "spec": spec}
+
+    def group_of(self, pod: PodView) -> str:
+        """The group that the pod is a member of; empty for a plain pod."""
+        return pod.group if self.native else pod.annotated_group
+
+    def join(self, pod_group: str, pod: Raw) -> list[dict[str, Any]]:
+        """The JSON patch that makes the pod a member of the group."""
+        if self.native:
+            return [{"op": "add", "path": "/spec/schedulingGroup", "value": {"podGroupName": pod_group}}]
+        metadata = mapping(pod, "metadata")
+        return [
+            _add(metadata, "annotations", POD_GROUP_ANNOTATION, pod_group),
+            _add(metadata, "labels", GROUPED_LABEL, "true"),
+        ]
+
+
+NATIVE = Dialect(group="scheduling.k8s.io", version="v1alpha2")
+CRD_IN_KUBERNETES_GROUP = Dialect(group="scheduling.k8s.io", version="v1alpha2", native=False)
+CRD_IN_OWN_GROUP = Dialect(group="scheduling.muster.dev", version="v1alpha2", native=False)
+
+
+def dialect_named(profile: str) -> Dialect | None:
+    known = (NATIVE, CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP)
+    return next((each for each in known if each.profile == profile), None)
+
+
+def _add(metadata: Raw, field: str, key: str, value: str) -> dict[str, Any]:
+    if not mapping(metadata, field):
+        return {"op": "add", "path": f"/metadata/{field}", "value": {key: value}}
+    return {"op": "add", "path": f"/metadata/{field}/{key.replace('~', '~0').replace('/', '~1')}", "value": value}
+
+
+def _read(model: type[Thing], raw: object) -> Thing:
+    kind = model.__name__
+    try:
+        read = model.model_validate(_slim(raw, kind))
+    except ValidationError as error:
+        raise Unreadable(_first_problem(kind, error)) from error
+    if len(read.model_dump_json()) > _MAX_BYTES:
+        raise Unreadable(f"{kind} is larger than {_MAX_BYTES} bytes, without its metadata")
+    return read
+
+
+def _slim(raw: object, kind: str) -> dict[str, Any]:
+    """What Muster looks at, bounded. What the API server bounds itself stays as it is."""
+    thing = as_object(raw, kind)
+    spec = thing.get("spec")
+    if isinstance(spec, dict) and isinstance(ref := spec.get("controllerRef"), dict):
+        spec = {**spec, "controllerRef": {field: text(ref, field) for field in _REF if ref.get(field) is not None}}
+    slim = {"metadata": slim_metadata(mapping(thing, "metadata")), "spec": spec}
+    if status := mapping(thing, "status"):
+        slim["status"] = {
+            "conditions": [_slim_condition(each) for each in mappings(status, "conditions")[:_CONDITIONS]]
+        }
+    return slim
+
+
+def _slim_condition(condition: Raw) -> dict[str, Any]:
+    slim: dict[str, Any] = {
+        "type": text(condition, "type"),
+        "status": text(condition, "status"),
+        "reason": text(condition, "reason"),
+        "message": words(condition, "message"),
+        "lastTransitionTime": text(condition, "lastTransitionTime", MAX_WORD),
+    }
+    if (generation := integer(condition, "observedGeneration")) is not None:
+        slim["observedGeneration"] = generation
+    return slim
+
+
+def _first_problem(kind: str, error: ValidationError) -> str:
+    """The path has only names of fields in it: what somebody wrote is in no list of keys that is validated."""
+    problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return f"{kind} {'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"

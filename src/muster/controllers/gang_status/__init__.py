@@ -1,0 +1,1 @@
+"""Tells what becomes of a gang, in events on its Job."""

@@ -1,0 +1,95 @@
+"""Looks for split gangs after each resync, on the leader only: one paged list of the pods of Jobs, and no write."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from muster.api.job import JobView
+from muster.api.keys import JobKey, Uid
+from muster.api.pod import CONTROLLER_UID_LABEL, PodView
+from muster.api.wire import Unreadable
+from muster.controllers.job.observer import LIVE, Observer
+from muster.controllers.store import Place
+from muster.core.reasons import EventReason
+from muster.core.split import Sides, can_split, is_split, split_sentence
+from muster.kube.client import every_item
+from muster.kube.errors import KubeError
+from muster.kube.resources import PODS
+from muster.runtime.event_recorder import Recorder
+
+logger = logging.getLogger(__name__)
+
+SLICE = 100
+OF_JOBS = {"labelSelector": CONTROLLER_UID_LABEL, "fieldSelector": LIVE}
+
+Gangs = dict[Uid, tuple[JobView, Place]]
+"""By the UID of the Job, with the place of its PodGroup: whole PodGroups of a large cluster would take much memory."""
+
+
+@dataclass(slots=True)
+class SplitCheck:
+    observer: Observer
+    recorder: Recorder
+    leads: Callable[[], bool]
+    _occasions: dict[Uid, str] = field(default_factory=dict)
+    """The Jobs whose gang is split, and the UID of the pod that was the oldest one outside when this was found."""
+
+    def count(self) -> int:
+        return len(self._occasions) if self.leads() else 0
+
+    async def run(self) -> None:
+        if not self.leads():
+            self._occasions.clear()
+            return
+        try:
+            gangs = await self._gangs()
+            sides = await self._sides(gangs) if gangs else {}
+        except KubeError as error:
+            logger.warning("split gangs are looked for again at the next resync: %s", error)
+            return
+        self._report(gangs, sides)
+
+    def _report(self, gangs: Gangs, sides: dict[Uid, Sides]) -> None:
+        occasions: dict[Uid, str] = {}
+        for uid, seen in sides.items():
+            job, place = gangs[uid]
+            group = self.observer.cache.pod_group(*place) if seen.waiting and seen.outside else None
+            if group is not None and is_split(group, seen):
+                occasions[uid] = self._occasions.get(uid, seen.oldest[1])
+                occasion = f"{group.metadata.uid} {occasions[uid]}"
+                self.recorder.warn(job, EventReason.GANG_SPLIT, split_sentence(group, seen), occasion)
+        self._occasions = occasions
+
+    async def _gangs(self) -> Gangs:
+        """From the cache, which the resync has just brought up to date."""
+        gangs: Gangs = {}
+        cache = self.observer.cache
+        for number, group in enumerate(cache.every_pod_group()):
+            owner = group.metadata.controller
+            job = cache.jobs.get(JobKey(group.metadata.namespace, owner.name)) if owner is not None else None
+            if job is not None and can_split(job, group):
+                gangs[job.uid] = (job, (group.metadata.namespace, group.metadata.name))
+            if number % SLICE == 0:
+                await asyncio.sleep(0)
+        return gangs
+
+    async def _sides(self, gangs: Gangs) -> dict[Uid, Sides]:
+        """Page by page, and of each pod only what counts: a cluster may have a hundred thousand."""
+        sides: dict[Uid, Sides] = {}
+        number = 0
+        async for raw in every_item(self.observer.client, PODS, params=OF_JOBS):
+            number += 1
+            if number % SLICE == 0:
+                await asyncio.sleep(0)  # let admission in
+            with suppress(Unreadable):
+                pod = PodView.parse(raw)
+                if pod.job is not None and pod.job.uid in gangs and pod.live and not pod.terminating:
+                    sides[pod.job.uid] = self._with(pod, sides.get(pod.job.uid, Sides()))
+        return sides
+
+    def _with(self, pod: PodView, sides: Sides) -> Sides:
+        if self.observer.dialect.group_of(pod):
+            return sides.with_member(pod.bound)
+        return sides.with_outsider(pod.created, pod.uid)

@@ -1,0 +1,1 @@
+"""Forms the gangs of Jobs: observe, decide, execute, report."""

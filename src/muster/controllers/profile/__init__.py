@@ -1,0 +1,1 @@
+"""Which API profile a replica works with: all replicas agree on one."""

@@ -1,0 +1,267 @@
+"""What the watch streams and our own writes have shown so far. A cache may say "it is there"; it never proves absence.
+
+Every entry carries a resourceVersion, and an older one never replaces a newer one: streams, re-lists and own writes
+arrive in any order. The exception is a cluster whose etcd was restored from a backup: its revisions start again at an
+older number, and everything cached would stay newer than what is really there. A consistent list shows that: its
+revision is at least that of everything seen before it was asked for. If it is older, then history was rewound, and the
+list replaces all that is cached of its kind (`rewound`).
+
+An object that a stream has shown to be deleted stays away: its UID never lives again (`for_good`). An answer that shows
+it, and arrives later, puts nothing in: nobody would ever take that out again, and a Job would wait for the end of a
+PodGroup that ended long ago. A 404 proves less, since an API server that starts may answer so for a while.
+
+Workloads and PodGroups are kept as the bytes of their JSON, and read when somebody asks for them: as models they take
+ten times the memory, and a cluster has two of them for every gang.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar
+
+from muster.api.job import JobView
+from muster.api.keys import JobKey, Uid
+from muster.api.meta import ObjectMeta
+from muster.api.v1alpha2.podgroup import GangState, PodGroup
+from muster.api.v1alpha2.workload import Workload
+from muster.core.observed import Observed
+from muster.runtime.ttl_cache import Memory
+
+Item = TypeVar("Item", Workload, PodGroup)
+Kind = type[JobView] | type[Workload] | type[PodGroup]
+Place = tuple[str, str]
+"""Namespace and name."""
+
+
+GONE_SECONDS = 600.0
+"""No answer is on its way for longer."""
+
+
+class _Entry(NamedTuple):
+    uid: Uid
+    version: str
+    ending: bool
+    packed: bytes
+
+
+@dataclass(slots=True)
+class _Shelf(Generic[Item]):
+    """One kind of object, by place and by the keys that other objects know it under."""
+
+    model: type[Item]
+    keys_of: Callable[[Item], list[object]]
+    entries: dict[Place, _Entry] = field(default_factory=dict)
+    index: dict[object, list[Place]] = field(default_factory=dict)
+    gone: Memory[Uid, bool] = field(default_factory=lambda: Memory(GONE_SECONDS))
+
+    def get(self, place: Place) -> Item | None:
+        entry = self.entries.get(place)
+        return None if entry is None else self.model.model_validate_json(entry.packed)
+
+    def put(self, item: Item) -> bool:
+        metadata, place = item.metadata, _place(item.metadata)
+        if self.gone.recall(metadata.uid):
+            return False
+        entry = _Entry(
+            metadata.uid,
+            metadata.resource_version,
+            metadata.deletion_timestamp is not None,
+            item.model_dump_json(by_alias=True, exclude_none=True, exclude_unset=True).encode(),
+        )
+        known = self.entries.get(place)
+        if known is not None:
+            if _is_older(entry.version, known.version):
+                return False
+            self._remove(place)
+        self.entries[place] = entry
+        for key in self.keys_of(item):
+            self.index.setdefault(key, []).append(place)
+        return known is None or (known.uid, known.ending) != (entry.uid, entry.ending)
+
+    def drop(self, metadata: ObjectMeta, for_good: bool) -> bool:
+        if for_good:
+            self.gone.remember(metadata.uid, True)
+        known = self.entries.get(_place(metadata))
+        if known is None or known.uid != metadata.uid:
+            return False
+        self._remove(_place(metadata))
+        return True
+
+    def _remove(self, place: Place) -> None:
+        known = self.get(place)
+        if known is None:
+            return
+        del self.entries[place]
+        for key in self.keys_of(known):
+            self.index[key].remove(place)
+            if not self.index[key]:
+                del self.index[key]
+
+    def find(self, key: object) -> tuple[Item, ...]:
+        found = (self.get(place) for place in sorted(self.index.get(key, ())))
+        return tuple(item for item in found if item is not None)
+
+    def unlisted(self, listed: set[Uid], listed_at: str) -> list[Item]:
+        """What a full list, made at this revision, does not show."""
+        gone = [
+            place
+            for place, entry in self.entries.items()
+            if entry.uid not in listed and not _is_older(listed_at, entry.version)
+        ]
+        found = (self.get(place) for place in gone)
+        return [item for item in found if item is not None]
+
+
+@dataclass(slots=True)
+class Cache:
+    trusted: bool = False
+    """The streams are up and everything has been listed: what is here was really there a moment ago."""
+    jobs: dict[JobKey, JobView] = field(default_factory=dict)
+    gangs: Counter[GangState] = field(default_factory=Counter)
+    """How many PodGroups of Jobs are in which state."""
+    newest: Counter[Kind] = field(default_factory=Counter)
+    """The newest revision of each kind that was seen."""
+    _gone_jobs: Memory[Uid, bool] = field(default_factory=lambda: Memory(GONE_SECONDS))
+    _workloads: _Shelf[Workload] = field(default_factory=lambda: _Shelf(Workload, _workload_keys))
+    _pod_groups: _Shelf[PodGroup] = field(default_factory=lambda: _Shelf(PodGroup, _pod_group_keys))
+
+    def observe(self, key: JobKey) -> Observed:
+        """All that is known about a Job, its pods aside: those are read live."""
+        job = self.jobs.get(key)
+        workloads = self._workloads.find(key)
+        groups = {g.metadata.name: g for workload in workloads for g in self.pod_groups_of(workload)}
+        if job is not None:
+            groups |= {g.metadata.name: g for g in self._pod_groups.find(job.uid)}
+        return Observed(job, workloads, tuple(groups.values()))
+
+    def pod_group(self, namespace: str, name: str) -> PodGroup | None:
+        return self._pod_groups.get((namespace, name))
+
+    def every_pod_group(self) -> Iterator[PodGroup]:
+        """One at a time, also while the cache changes."""
+        for place in list(self._pod_groups.entries):
+            if (group := self._pod_groups.get(place)) is not None:
+                yield group
+
+    def pod_groups_of(self, workload: Workload) -> tuple[PodGroup, ...]:
+        return self._pod_groups.find(_place(workload.metadata))
+
+    def put_job(self, job: JobView) -> bool:
+        """True if anything changed that a decision looks at."""
+        known = self.jobs.get(job.key)
+        if self._gone_jobs.recall(job.uid):
+            return False
+        if known is not None and _is_older(job.resource_version, known.resource_version):
+            return False
+        self.jobs[job.key] = job
+        self._saw(JobView, job.resource_version)
+        return known != job
+
+    def drop_job(self, key: JobKey, uid: Uid, for_good: bool = False) -> bool:
+        if for_good:
+            self._gone_jobs.remember(uid, True)
+        known = self.jobs.get(key)
+        if known is None or known.uid != uid:
+            return False
+        del self.jobs[key]
+        return True
+
+    def put_workload(self, workload: Workload) -> bool:
+        """True if it appeared, or began to vanish: nothing else about it ever changes."""
+        self._saw(Workload, workload.metadata.resource_version)
+        return self._workloads.put(workload)
+
+    def drop_workload(self, metadata: ObjectMeta, for_good: bool = False) -> bool:
+        return self._workloads.drop(metadata, for_good)
+
+    def put_pod_group(self, group: PodGroup) -> bool:
+        """Likewise. The scheduler's reports in its status change nothing for the Job."""
+        place = _place(group.metadata)
+        self._saw(PodGroup, group.metadata.resource_version)
+        before = self._pod_groups.get(place)
+        changed = self._pod_groups.put(group)
+        self._count(before, self._pod_groups.get(place))
+        return changed
+
+    def drop_pod_group(self, metadata: ObjectMeta, for_good: bool = False) -> bool:
+        before = self._pod_groups.get(_place(metadata))
+        dropped = self._pod_groups.drop(metadata, for_good)
+        self._count(before, self._pod_groups.get(_place(metadata)))
+        return dropped
+
+    def _count(self, before: PodGroup | None, after: PodGroup | None) -> None:
+        for group, change in ((before, -1), (after, 1)):
+            if group is not None and (owner := group.metadata.controller) is not None and owner.is_job:
+                self.gangs[group.state] += change
+
+    def jobs_of(self, thing: Workload | PodGroup) -> set[JobKey]:
+        """The Jobs that a change of the object concerns."""
+        namespace = thing.metadata.namespace
+        keys = set()
+        owner = thing.metadata.controller
+        if owner is not None and owner.is_job:
+            keys.add(JobKey(namespace, owner.name))
+        if isinstance(thing, Workload):
+            described = thing.job_key
+        else:
+            workload = self._workloads.get((namespace, thing.workload_name))
+            described = workload.job_key if workload else None
+        return keys | ({described} if described else set())
+
+    def forget_except(
+        self, jobs: set[Uid], workloads: set[Uid], pod_groups: set[Uid], listed_at: tuple[str, str, str]
+    ) -> set[JobKey]:
+        """Drop what a full list, made at these revisions, no longer shows; the Jobs that this concerns."""
+        concerned: set[JobKey] = set()
+        for job in [
+            j for j in self.jobs.values() if j.uid not in jobs and not _is_older(listed_at[0], j.resource_version)
+        ]:
+            self.drop_job(job.key, job.uid)
+            concerned.add(job.key)
+        for workload in self._workloads.unlisted(workloads, listed_at[1]):
+            concerned |= self.jobs_of(workload)
+            self.drop_workload(workload.metadata)
+        for group in self._pod_groups.unlisted(pod_groups, listed_at[2]):
+            concerned |= self.jobs_of(group)
+            self.drop_pod_group(group.metadata)
+        return concerned
+
+    def rewound(self, kind: Kind, listed_at: str, newest: int) -> bool:
+        """True if a consistent list is older than what had been seen of its kind before it was asked for.
+
+        Then everything of the kind is dropped, for the list to put in again.
+        """
+        if not listed_at.isdecimal() or int(listed_at) >= newest:
+            return False
+        self.newest[kind] = int(listed_at)
+        if kind is JobView:
+            self.jobs.clear()
+            self._gone_jobs = Memory(GONE_SECONDS)
+        elif kind is Workload:
+            self._workloads = _Shelf(Workload, _workload_keys)
+        else:
+            self._pod_groups = _Shelf(PodGroup, _pod_group_keys)
+            self.gangs.clear()
+        return True
+
+    def _saw(self, kind: Kind, version: str) -> None:
+        if version.isdecimal():
+            self.newest[kind] = max(self.newest[kind], int(version))
+
+
+def _place(metadata: ObjectMeta) -> Place:
+    return metadata.namespace, metadata.name
+
+
+def _workload_keys(workload: Workload) -> list[object]:
+    return [workload.job_key] if workload.job_key else []
+
+
+def _pod_group_keys(group: PodGroup) -> list[object]:
+    owner = group.metadata.controller
+    return [(group.metadata.namespace, group.workload_name), *([owner.uid] if owner else [])]
+
+
+def _is_older(version: str, than: str) -> bool:
+    """Resource versions of one server are comparable numbers; what is not a number is taken as it comes."""
+    return version.isdecimal() and than.isdecimal() and int(version) < int(than)

@@ -1,0 +1,206 @@
+"""What a gang's people are told: that it has its nodes, or that it waits, and why.
+
+The scheduler reports on a PodGroup once: its condition never goes back from True, and says nothing while members are
+missing. And kube-scheduler without the feature gate GangScheduling sets it to True as soon as one pod is bound. So the
+condition is a claim: Muster counts the pods that have a node before it says that the gang has its nodes.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from muster.api.job import JobView
+from muster.api.pod import PodView
+from muster.api.v1alpha2.podgroup import GangState, PodGroup
+from muster.core.decide import Decision, Membership
+from muster.core.observed import Observed
+from muster.core.reasons import EventReason
+
+_GENERIC = "pod group is unschedulable"
+"""How kube-scheduler begins for members that would fit, were it not for the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """A Job that should be running, and its PodGroup."""
+
+    job: JobView
+    group: PodGroup
+    needed: int
+    """How many pods start together."""
+    resumed: str
+    """When the Job was last resumed; empty if it was never suspended."""
+
+    @property
+    def run(self) -> str:
+        """Which run of which group this is: resumed, or with a group that was made anew, it is another one."""
+        return f"{self.group.metadata.uid} {self.resumed}"
+
+    @property
+    def is_claimed(self) -> bool:
+        """The scheduler calls this run scheduled. What it said before the Job was resumed is not about this run."""
+        condition = self.group.scheduled
+        if condition is None or condition.status != "True":
+            return False
+        return self._all_ready or condition.last_transition_time > self.resumed
+
+    @property
+    def is_whole(self) -> bool:
+        """The Job's own status proves that every pod has had a node."""
+        return self.is_claimed and self._all_ready
+
+    @property
+    def _all_ready(self) -> bool:
+        return self.job.ready + self.job.succeeded >= self.needed
+
+    @property
+    def lost_pods(self) -> bool:
+        """Pods of the Job have failed, which also counts those that were evicted, preempted or deleted."""
+        return self.job.counted_pods > self.job.succeeded
+
+    @property
+    def ended(self) -> int:
+        """Pods of this run that had a node and ended. Failures from before the Job was resumed do not count."""
+        return self.job.succeeded if self.resumed else self.job.counted_pods
+
+    @property
+    def last_news(self) -> str:
+        """When this run began or got its nodes, whichever was later, as the API server writes it."""
+        condition = self.group.scheduled
+        return max(self.resumed, condition.last_transition_time if condition else "")
+
+    @property
+    def verdict(self) -> str:
+        """The scheduler's own words on why it does not start; empty if it said none."""
+        condition = self.group.scheduled
+        return condition.message or condition.reason if condition is not None and condition.status != "True" else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """The members as they are now. Those that have ended are none any more."""
+
+    exist: int
+    bound: int
+    words: str = ""
+    """What the scheduler says about one that has no node."""
+    first: str = ""
+    """The UID of the oldest one that has no node."""
+    bound_since: str = ""
+    """When the oldest one that has a node was created."""
+
+    @property
+    def waiting(self) -> int:
+        return self.exist - self.bound
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    reason: EventReason
+    message: str
+    occasion: str
+    """The run, or the loss, that it is about. On another occasion it is another event, also in the same words."""
+
+    @property
+    def identity(self) -> str:
+        """Numbers make no difference: a scheduler that counts nodes would have something new to say all the time."""
+        return f"{self.occasion} {re.sub('[0-9]+', '#', self.message)}"
+
+
+def gang_of(seen: Observed, decision: Decision) -> Gang | None:
+    """The gang that there is something to tell about, if any."""
+    job = seen.job
+    if job is None or job.finished or decision.membership is not Membership.JOIN:
+        return None
+    if job.suspended or job.resumed is None:
+        return None
+    group = next((found for found in seen.pod_groups if found.metadata.name == decision.group), None)
+    if group is None or group.gang is None or group.state is GangState.ENDING:
+        return None
+    return Gang(job, group, group.gang.min_count, job.resumed)
+
+
+def crew_of(pods: Iterable[PodView]) -> Crew:
+    living = [pod for pod in pods if pod.live and (pod.bound or not pod.terminating)]
+    waiting = sorted((pod for pod in living if not pod.bound), key=lambda pod: (pod.created, pod.name))
+    words = [pod.unschedulable for pod in waiting if pod.unschedulable]
+    specific = [said for said in words if not said.startswith(_GENERIC)]
+    return Crew(
+        exist=len(living),
+        bound=len(living) - len(waiting),
+        words=next(iter(specific or words), ""),
+        first=waiting[0].uid if waiting else "",
+        bound_since=min((pod.created for pod in living if pod.bound), default=""),
+    )
+
+
+def tell(gang: Gang, crew: Crew, started: bool) -> Telling:
+    """What is so, from the members as they are. `started`: this run has had all its nodes."""
+    runs_on = started and crew.exist > 0 and not crew.waiting
+    if has_nodes(gang, crew) or runs_on:
+        return tell_scheduled(gang)
+    why = _missing(gang, crew) if _lacks_members(gang, crew) else _no_room(gang, crew)
+    occasion = f"{gang.run} lost {crew.first}" if started else gang.run
+    return Telling(EventReason.GANG_WAITING, why, occasion)
+
+
+def has_nodes(gang: Gang, crew: Crew) -> bool:
+    """Every pod of the gang has a node, or had one and has ended."""
+    if crew.bound + gang.job.succeeded >= gang.needed:
+        return True
+    return gang.is_claimed and not crew.waiting and crew.exist + gang.ended >= gang.needed
+
+
+def is_not_held(gang: Gang, crew: Crew) -> bool:
+    """Some members run, and the scheduler finds no node for others. Ask only if this run never had all its nodes.
+
+    Only what a scheduler that holds gangs never does counts. It too leaves a gang half bound after a pod was lost
+    (failures), or after its PodGroup was made again in another size (members that are older than the group).
+    """
+    specific = bool(crew.words) and not crew.words.startswith(_GENERIC)
+    half = crew.bound > 0 and crew.waiting > 0 and not has_nodes(gang, crew)
+    made_again = crew.bound_since < (gang.group.metadata.creation_timestamp or "")
+    return half and specific and not gang.verdict and not gang.lost_pods and not made_again
+
+
+def tell_not_held(gang: Gang, crew: Crew, native: bool) -> Telling:
+    if native:
+        cause = (
+            "kube-scheduler does not hold gangs here: its feature gate GangScheduling is off, or another scheduler "
+            "places the pods. Turn on the gates GenericWorkload and GangScheduling in kube-scheduler"
+        )
+    else:
+        cause = (
+            "this cluster's scheduler does not wait for gangs. To free the nodes, suspend or delete the Job; gangs are "
+            "held only on clusters with the built-in scheduling API"
+        )
+    message = f"{crew.bound} of the gang's {gang.needed} pods started without the others; {cause}"
+    return Telling(EventReason.GANG_NOT_HELD, message, gang.run)
+
+
+def tell_scheduled(gang: Gang, occasion: str = "") -> Telling:
+    message = f"The gang of {gang.needed} has its nodes (PodGroup {gang.group.metadata.name})"
+    return Telling(EventReason.GANG_SCHEDULED, message, occasion or gang.run)
+
+
+def _lacks_members(gang: Gang, crew: Crew) -> bool:
+    """A scheduler that holds gangs says nothing about them before all are there. One that does not, does."""
+    if crew.exist >= gang.needed:
+        return False
+    return not crew.words or crew.exist + gang.job.succeeded < gang.needed
+
+
+def _missing(gang: Gang, crew: Crew) -> str:
+    ended = gang.job.succeeded
+    if ended:
+        why = f"{ended} succeeded, and the scheduler counts only pods that have not ended"
+    else:
+        why = "if it stays so, the Job's own events say why the others are not created"
+    return f"{crew.exist} of the gang's {gang.needed} pods exist; {why}"
+
+
+def _no_room(gang: Gang, crew: Crew) -> str:
+    said = [words for words in (crew.words, gang.verdict) if words]
+    if not said:
+        return f"All {crew.exist} pods exist, and no scheduler has said anything about them yet"
+    return f"{crew.bound} of the gang's {gang.needed} pods have a node: {' | '.join(said)}"

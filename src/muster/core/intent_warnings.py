@@ -1,0 +1,105 @@
+"""What people are told about the annotation on a Job: what is wrong with it, and what comes too late."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from muster.api.job import GROUP_TEMPLATE_ANNOTATION, SCHEDULING_ANNOTATION, JobView
+from muster.api.v1alpha2.podgroup import PodGroup
+from muster.api.v1alpha2.scheduling import DisruptionMode as Spelled
+from muster.api.v1alpha2.scheduling import TopologyConstraint
+from muster.core.eligibility import left_alone
+from muster.core.policy import Policy
+from muster.core.reasons import EventReason, Reason
+from muster.core.request import Wish, wish_of
+from muster.workloadbuilder import DisruptionMode, GangPolicy, SchedulingConfig
+
+MOST = 5
+"""Mistakes that are told at once: nobody reads more, and the answer of a webhook is bounded."""
+_OF_NO_INTEREST = {Reason.NAMESPACE_EXCLUDED, Reason.JOB_FINISHED}
+_UNSET = {"", Spelled.POD.value}
+_OR_DROPPED = " (if that was asked for from the start, see PolicyDropped)"
+"""A server with a gate off makes the group without the field, and nobody can tell by the group which of both it was."""
+_OVERRULED = {Reason.GROUP_PRESET, Reason.MANAGED_ELSEWHERE}
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    event: EventReason
+    about: str
+    parts: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.about}{'; '.join(self.parts)}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One for each part: kubectl shows them line by line, and long ones are cut."""
+        return tuple(f"{self.about}{part}" for part in self.parts)
+
+
+def complaints(job: JobView, group: PodGroup | None, policy: Policy) -> Iterator[Complaint]:
+    """`group` is the PodGroup that Muster has made for the Job, if it has."""
+    alone = left_alone(job, policy)
+    if job.being_deleted or alone in _OF_NO_INTEREST:
+        return
+    wish = wish_of(job, policy)
+    if wish.errors:
+        yield _ignored(job, *map(str, wish.errors), more=wish.more_errors)
+    elif wish.asked and alone is not None and alone in _OVERRULED:
+        yield _ignored(job, alone.sentence)
+    elif group is not None and not job.delegated and (changes := tuple(_changes(job, wish, group))):
+        about = f"{SCHEDULING_ANNOTATION} has no effect on PodGroup {group.metadata.name}, which was made already: "
+        yield Complaint(EventReason.INTENT_WITHOUT_EFFECT, about, changes)
+
+
+def _ignored(job: JobView, *parts: str, more: int = 0) -> Complaint:
+    name = GROUP_TEMPLATE_ANNOTATION if job.intent is None else SCHEDULING_ANNOTATION
+    about = f"{name} is ignored, as if it were not there: "
+    first, more = parts[:MOST], len(parts) + more - MOST
+    told = (*first, f"and {more} more") if more > 0 else first
+    return Complaint(EventReason.INTENT_IGNORED, about, told)
+
+
+def _changes(job: JobView, wish: Wish, group: PodGroup) -> Iterator[str]:
+    """Where what is asked for now differs from what was made. Without an annotation only what nobody else asks for."""
+    if job.intent is not None and wish.item is None:
+        yield f"its pods stay in it, although the Job asks for {job.intent.strip()[:20]!r}"
+        return
+    config = wish.config or SchedulingConfig()
+    if job.intent is not None:
+        yield from _policy_changes(config, group)
+    pairs = (
+        ("topology", _topology(config), ", ".join(c.key for c in _constraints_of(group))),
+        ("disruption mode", _mode(config), (group.spec.disruption_mode or Spelled.POD).value),
+        ("resource claims", _claims(config), ", ".join(sorted(c.name for c in group.spec.resource_claims or ()))),
+    )
+    for what, asked, made in pairs:
+        if asked != made:
+            yield f"its {what} is {made or 'none'}, not {asked or 'none'}{_OR_DROPPED if made in _UNSET else ''}"
+
+
+def _policy_changes(config: SchedulingConfig, group: PodGroup) -> Iterator[str]:
+    """Another minCount alone is heeded (core/resize.py), but for groups with claims, which are never replaced."""
+    asked = config.policy if isinstance(config.policy, GangPolicy) else None
+    if (asked is None) != (group.gang is None):
+        yield f"its policy is {'gang' if group.gang else 'basic'}, not {'gang' if asked else 'basic'}"
+    elif asked and group.gang and group.spec.resource_claims and asked.min_count != group.gang.min_count:
+        yield f"its minCount is {group.gang.min_count}, not {asked.min_count}"
+
+
+def _topology(config: SchedulingConfig) -> str:
+    return ", ".join(config.constraints.topology) if config.constraints else ""
+
+
+def _constraints_of(group: PodGroup) -> tuple[TopologyConstraint, ...]:
+    constraints = group.spec.scheduling_constraints
+    return constraints.topology if constraints else ()
+
+
+def _mode(config: SchedulingConfig) -> str:
+    return (Spelled.POD_GROUP if config.disruption_mode is DisruptionMode.ALL else Spelled.POD).value
+
+
+def _claims(config: SchedulingConfig) -> str:
+    return ", ".join(sorted(claim.name for claim in config.resource_claims))

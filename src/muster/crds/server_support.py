@@ -1,0 +1,115 @@
+"""What an API server does with the scheduling API, and which of our CRDs it could serve. Asked with LISTs.
+
+Discovery lies: a CRD in a group that the server owns is Established and listed, and every request for it answers 404.
+"""
+
+from dataclasses import dataclass
+
+from muster.api.profile import Dialect
+from muster.crds.definitions import BUILT_IN_GROUP, GROUPS, KINDS, OWN_GROUP, VERSION, Object, crd_name
+from muster.crds.ownership import is_ours
+from muster.kube.api_detection import UNKNOWN_VERSIONS
+from muster.kube.client import KubeClient
+from muster.kube.errors import Forbidden, KubeError, NotFound
+from muster.kube.resources import PRIORITY_CLASSES, Resource, pod_groups, workloads
+
+AUTO = "auto"
+CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+_ONE = {"limit": "1"}
+
+
+class Refused(Exception):
+    """Why nothing was changed, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    served: bool
+    """`scheduling.k8s.io/v1alpha2` answers, built in or as CRDs."""
+    other_version: str
+    """A version of the built-in API that answers and that Muster does not speak; empty if there is none."""
+    owns_group: bool
+    """The server has `scheduling.k8s.io` built in, so that CRDs in that group are dead."""
+    definitions: dict[str, Object]
+    """The CRDs of our names that are there, whoever made them."""
+
+    @property
+    def native(self) -> bool:
+        return self.served and (self.owns_group or not self.has_definitions(BUILT_IN_GROUP))
+
+    @property
+    def dead(self) -> bool:
+        """CRDs that nobody can use, and for which the garbage collector waits."""
+        return self.owns_group and self.has_definitions(BUILT_IN_GROUP)
+
+    def has_definitions(self, group: str) -> bool:
+        return any(crd_name(kind, group) in self.definitions for kind in KINDS)
+
+
+async def survey(client: KubeClient) -> Survey:
+    built_in = Dialect(BUILT_IN_GROUP, VERSION)
+    try:
+        served = await _answers(client, workloads(built_in)) and await _answers(client, pod_groups(built_in))
+        other = "" if served else await _other_version(client)
+        owns = await _owns_group(client)
+        return Survey(served, other, owns, await _definitions(client))
+    except Forbidden as error:
+        raise Refused(
+            f"what this API server serves cannot be found out, since this account may not look: {error}"
+        ) from error
+    except KubeError as error:
+        raise Refused(str(error)) from error
+
+
+def choose(found: Survey, asked: str) -> str:
+    """The group to install; empty if the server needs none."""
+    if found.other_version:
+        raise Refused(
+            f"this API server has Workloads of {BUILT_IN_GROUP}/{found.other_version} built in, which this version of "
+            "Muster does not speak, and no CRDs are put beside them"
+        )
+    if found.native and asked != OWN_GROUP:
+        return ""
+    if asked == BUILT_IN_GROUP and found.owns_group:
+        raise Refused(
+            f"CRDs in {BUILT_IN_GROUP} would be dead on this API server, which has that group built in: every request "
+            f"for them would answer 404 and the garbage collector would wait for them; use --group {OWN_GROUP}"
+        )
+    group = asked if asked in GROUPS else (OWN_GROUP if found.owns_group else BUILT_IN_GROUP)
+    for kind in KINDS:
+        name = crd_name(kind, group)
+        if name in found.definitions and not is_ours(found.definitions[name]):
+            raise Refused(f"the CustomResourceDefinition {name} exists, and it is not Muster's: it stays as it is")
+    return group
+
+
+async def _answers(client: KubeClient, resource: Resource) -> bool:
+    try:
+        await client.list(resource, params=_ONE)
+    except NotFound:
+        return False
+    return True
+
+
+async def _other_version(client: KubeClient) -> str:
+    for version in UNKNOWN_VERSIONS:
+        if await _answers(client, Resource(BUILT_IN_GROUP, version, "workloads")):
+            return version
+    return ""
+
+
+async def _owns_group(client: KubeClient) -> bool:
+    try:
+        return await _answers(client, PRIORITY_CLASSES)
+    except Forbidden:
+        return True  # unknown, and this is the careful guess: the other group works everywhere
+
+
+async def _definitions(client: KubeClient) -> dict[str, Object]:
+    found: dict[str, Object] = {}
+    for name in (crd_name(kind, group) for group in GROUPS for kind in KINDS):
+        try:
+            found[name] = await client.get(CRDS, "", name)
+        except NotFound:
+            continue
+    return found

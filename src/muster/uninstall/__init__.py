@@ -1,0 +1,1 @@
+"""What `muster leave` does: Muster goes, and stands in nobody's way."""

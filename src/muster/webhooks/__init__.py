@@ -1,0 +1,1 @@
+"""The webhook configurations: what they say, and who keeps them right."""

@@ -1,0 +1,85 @@
+"""Registering the webhooks, for as long as `muster run --dev` runs."""
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+
+from muster.api.profile import Dialect
+from muster.config.types import Settings
+from muster.kube.client import KubeClient, Object
+from muster.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from muster.kube.lanes import Lane, in_lane
+from muster.kube.resources import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
+from muster.runtime.health import ADMISSION, API, WATCHING, Health
+from muster.webhooks.configurations import DEV_NAME, at_url, mutating_configuration, validating_configuration
+
+logger = logging.getLogger(__name__)
+
+TRIES = 5
+REGISTER_AGAIN_SECONDS = 2.0
+
+
+@dataclass(slots=True)
+class Registration:
+    """Webhooks that live as long as this process. What a killed one left behind is taken over."""
+
+    client: KubeClient
+    base_url: str
+    authority: bytes
+    settings: Settings
+    _registered: dict[Resource, Object] = field(default_factory=dict)
+
+    def announce(self, health: Health) -> None:
+        health.announce(ADMISSION, "the webhooks are not registered yet")
+
+    @in_lane(Lane.CONTROL)
+    async def keep(self, dialect: Dialect, health: Health) -> None:
+        """Once Muster can do its work, and not before: until then pods pass as if it were not there."""
+        await health.wait_until_well(API, WATCHING)
+        while True:
+            try:
+                await self.register(dialect)
+            except KubeError as error:
+                health.problem(ADMISSION, f"the webhooks cannot be registered: {error}")
+                await asyncio.sleep(REGISTER_AGAIN_SECONDS)
+            else:
+                health.well(ADMISSION)
+                return
+
+    async def register(self, dialect: Dialect) -> None:
+        # The guard first: a gang must not exist for a moment without it.
+        reach = at_url(self.base_url, self.authority)
+        guard = validating_configuration(DEV_NAME, reach, self.settings)
+        gate = mutating_configuration(DEV_NAME, reach, self.settings, dialect)
+        for resource, body in ((VALIDATING_WEBHOOKS, guard), (MUTATING_WEBHOOKS, gate)):
+            self._registered[resource] = await self._put(resource, body)
+
+    @in_lane(Lane.CONTROL)
+    async def remove(self) -> None:
+        """Take away what is still ours; a successor that took it over keeps it."""
+        for resource, made in reversed(self._registered.items()):
+            metadata = made["metadata"]
+            only_ours = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+            try:
+                await self.client.delete(resource, "", DEV_NAME, only_ours)
+            except (NotFound, Conflict):
+                continue
+            except KubeError as error:
+                logger.warning("the webhook configuration %s %s is left behind: %s", resource.plural, DEV_NAME, error)
+        self._registered = {}
+
+    async def _put(self, resource: Resource, body: Object) -> Object:
+        for _ in range(TRIES):
+            try:
+                return await self.client.create(resource, "", body)
+            except AlreadyExists:
+                pass
+            try:
+                found = await self.client.get(resource, "", DEV_NAME)
+                version = {"resourceVersion": found["metadata"]["resourceVersion"]}
+                return await self.client.replace(
+                    resource, "", DEV_NAME, {**body, "metadata": {**body["metadata"], **version}}
+                )
+            except (NotFound, Conflict):
+                continue
+        raise Conflict(f"{resource.plural} {DEV_NAME} keeps changing under us")

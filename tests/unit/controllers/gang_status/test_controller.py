@@ -1,0 +1,300 @@
+"""The teller on a cluster in memory: who waits is told once and not at once, and what is settled costs nothing."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from muster.api.keys import JobKey
+from muster.api.profile import CRD_IN_OWN_GROUP
+from muster.controllers.gang_status import controller as module
+from muster.controllers.gang_status.controller import Teller, listed, remembered
+from muster.controllers.podgroup.members import Members
+from muster.core.gang_status import Crew, Gang
+from muster.kube.client import Object
+from muster.kube.errors import ServerFault
+from muster.kube.resources import Resource
+from muster.runtime.event_recorder import Recorder
+from muster.runtime.workqueue import WorkQueue
+from tests.builders import JobBuilder, PodBuilder, PodGroupBuilder, a_gang, a_pod
+from tests.fake_cluster import FakeClient, FakeCluster
+from tests.unit.controllers.parts import build
+from tests.unit.core.seeing import our_group, our_workload
+
+KEY = JobKey("default", "train")
+NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
+JUST_NOW = "2026-01-01T00:00:50Z"
+FULL = "0/3 nodes are available: 3 Insufficient cpu."
+
+
+def job(**status: object) -> JobBuilder:
+    return a_gang("train").uid("now").with_status(**status)
+
+
+def group() -> PodGroupBuilder:
+    return our_group(job()).uid("group")
+
+
+class Client(FakeClient):
+    """Counts lists, and fails if told to."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        super().__init__(cluster)
+        self.lists = 0
+        self.fails = False
+
+    async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
+        self.lists += 1
+        if self.fails:
+            raise ServerFault("etcd is away")
+        return await super().list(resource, namespace, params)
+
+
+class Stage:
+    """A gang, and the teller of one replica, which may be replaced by another one's."""
+
+    def __init__(self) -> None:
+        self.cluster = FakeCluster()
+        self.client = Client(self.cluster)
+        self.parts = build(self.client)
+        self.cache = self.parts.cache
+        self.cache.trusted = True
+        self.restart()
+        self.cache.put_workload(our_workload(job()).read())
+        self.shows(job(), group())
+
+    def restart(self) -> None:
+        """Another process: it remembers nothing."""
+        recorder, look = Recorder(self.client, "test"), listed(self.parts.observer)
+        self.teller = Teller(self.cache, self.parts.reconciler.rules, recorder, look, WorkQueue(), clock=lambda: NOW)
+
+    def shows(self, job: JobBuilder | None = None, group: PodGroupBuilder | None = None) -> None:
+        if job is not None:
+            self.cache.put_job(job.view())
+        if group is not None:
+            self.cache.put_pod_group(group.read())
+
+    def has(self, *pods: PodBuilder) -> None:
+        for raw in self.cluster.find("pods"):
+            self.cluster.remove("pods", "default", raw["metadata"]["name"], "user")
+        for pod in pods:
+            self.cluster.apply(pod.of(job()).in_group(group().name))
+
+    async def consider(self, times: int = 1) -> None:
+        for _ in range(times):
+            await self.teller.consider(KEY)
+
+    async def told(self) -> list[str]:
+        """All that was ever told, by all replicas: reason and message."""
+        recorder = self.teller.recorder
+        posting = asyncio.create_task(recorder.run())
+        await recorder.drain(2)
+        posting.cancel()
+        written = [change.object for change in self.cluster.history if change.plural == "events"]
+        return [f"{event['reason']}: {event['message'].partition(' (')[0].partition(';')[0]}" for event in written]
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    for patience in ("PATIENCE_SECONDS", "SILENCE_SECONDS"):
+        monkeypatch.setattr(module, patience, 0.0)
+    monkeypatch.setattr(module, "BETWEEN_WAITS_SECONDS", 0.0)
+    return Stage()
+
+
+def pods(number: int) -> list[PodBuilder]:
+    return [a_pod(f"p{index}").uid(f"uid-{index}") for index in range(number)]
+
+
+SCHEDULED = "GangScheduled: The gang of 4 has its nodes"
+TWO_EXIST = "GangWaiting: 2 of the gang's 4 pods exist"
+NO_ROOM = f"GangWaiting: 0 of the gang's 4 pods have a node: {FULL}"
+ONE_LOST = f"GangWaiting: 3 of the gang's 4 pods have a node: {FULL}"
+STARTED = group().scheduled(when=JUST_NOW)
+
+
+async def test_a_gang_that_starts_is_told_once_and_costs_no_list(stage: Stage) -> None:
+    stage.shows(job(ready=4), STARTED)
+    await stage.consider(times=3)
+    assert await stage.told() == [SCHEDULED]
+    stage.restart()
+    await stage.consider()
+    assert await stage.told() == [SCHEDULED], "also by the next process"
+    assert stage.client.lists == 0
+
+
+async def test_what_was_scheduled_long_ago_is_no_news(stage: Stage) -> None:
+    stage.shows(job(ready=4), STARTED)
+    stage.teller.clock = lambda: NOW + timedelta(hours=1)
+    await stage.consider()
+    assert not stage.teller.recorder._posted
+
+
+async def test_a_wait_is_told_once_and_its_end_too(stage: Stage) -> None:
+    stage.has(*pods(2))
+    await stage.consider(times=2)
+    stage.has(*(pod.unschedulable(FULL) for pod in pods(4)))
+    await stage.consider(times=2)
+    assert await stage.told() == [TWO_EXIST, NO_ROOM]
+    stage.restart()
+    await stage.consider()
+    stage.shows(job(ready=4), STARTED.version(9))
+    stage.teller.clock = lambda: NOW + timedelta(hours=1)
+    await stage.consider(times=2)
+    assert await stage.told() == [TWO_EXIST, NO_ROOM, SCHEDULED], "also if it was long ago: somebody waits for it"
+
+
+async def test_each_loss_is_told_and_its_end_too(stage: Stage) -> None:
+    stage.shows(job(ready=4), STARTED)
+    await stage.consider()
+    expected = [SCHEDULED]
+    for nth in (1, 2):
+        lost = a_pod(f"new{nth}").uid(f"new{nth}").unschedulable(FULL)
+        stage.has(*(pod.bound() for pod in pods(3)), lost)
+        stage.shows(job(ready=3, failed=nth))
+        await stage.consider(times=2)
+        assert await stage.told() == [*expected, ONE_LOST]
+        stage.restart()
+        await stage.consider()
+        stage.shows(job(ready=4, failed=nth))
+        await stage.consider(times=2)
+        assert await stage.told() == (expected := [*expected, ONE_LOST, SCHEDULED])
+
+
+async def test_a_loss_that_is_made_up_for_is_not_told(stage: Stage) -> None:
+    stage.shows(job(ready=3), STARTED)
+    stage.has(*(pod.bound() for pod in pods(4)))
+    await stage.consider(times=2)
+    assert await stage.told() == [SCHEDULED]
+
+
+@pytest.mark.parametrize("verdict", ["", "no placement"])
+async def test_nobody_is_told_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch, verdict: str) -> None:
+    monkeypatch.setattr(module, "PATIENCE_SECONDS" if verdict else "SILENCE_SECONDS", 0.1)
+    stage.shows(group=group().scheduled("False", verdict) if verdict else group())
+    await stage.consider()
+    assert (await stage.told(), stage.client.lists) == ([], 0)
+    assert await asyncio.wait_for(stage.teller.queue.get(), 2) == KEY, "it is looked at again"
+    await stage.consider()
+    assert len(await stage.told()) == 1
+
+
+async def test_who_has_a_verdict_and_no_news_is_not_looked_at_again(stage: Stage) -> None:
+    stage.shows(group=group().scheduled("False", "no placement"))
+    stage.has(*pods(4))
+    await stage.consider(times=5)
+    assert stage.client.lists == 1
+    assert not stage.teller.queue._due, "the stream of PodGroups tells"
+    stage.shows(job(active=3))
+    await stage.consider(times=5)
+    assert stage.client.lists == 2
+
+
+async def test_who_has_none_is_looked_at_again_less_and_less_often(stage: Stage) -> None:
+    pauses = []
+    for _ in range(9):
+        await stage.consider()
+        pauses.append(stage.teller._waits[KEY].pause)
+        stage.teller.queue._due.clear()
+    assert pauses == [10, 20, 40, 80, 160, 300, 300, 300, 300]
+
+
+async def test_other_words_all_the_time_are_no_storm(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BETWEEN_WAITS_SECONDS", 30.0)
+    stage.restart()
+    for nth in range(20):
+        stage.has(*(pod.unschedulable(f"node {chr(97 + nth)} is full") for pod in pods(4)))
+        stage.teller.queue._due.clear()
+        await stage.consider()
+    assert await stage.told() == ["GangWaiting: 0 of the gang's 4 pods have a node: node a is full"]
+    assert 25 < stage.teller.queue._due[KEY] - asyncio.get_running_loop().time() <= 30, "it is told later"
+
+
+async def test_numbers_are_no_news(stage: Stage) -> None:
+    for nth in range(5):
+        stage.has(*(pod.unschedulable(f"0/{nth} nodes are available") for pod in pods(4)))
+        await stage.consider()
+    assert len(await stage.told()) == 1
+
+
+async def test_a_gang_that_goes_is_forgotten(stage: Stage) -> None:
+    stage.cache.trusted = False
+    await stage.consider()
+    assert not stage.teller._waits, "while nothing is watched, nothing is known"
+    stage.cache.trusted = True
+    await stage.consider()
+    assert stage.teller._waits
+    stage.cache.drop_job(KEY, job().ref.uid)
+    await stage.consider()
+    assert not stage.teller._waits
+
+
+async def test_who_does_not_lead_remembers_nothing(stage: Stage) -> None:
+    await stage.consider()
+    stage.teller.rest()
+    assert not stage.teller._waits
+    stage.teller.pod_group_changed(("default", group().name))
+    assert len(stage.teller.queue) == 0
+
+
+async def test_a_change_of_a_group_concerns_its_job(stage: Stage) -> None:
+    stage.teller.pod_group_changed(("default", group().name))
+    stage.teller.pod_group_changed(("default", "of nobody"))
+    assert await stage.teller.queue.get() == KEY
+    assert len(stage.teller.queue) == 0
+
+
+async def test_what_changed_during_the_look_is_not_told(stage: Stage) -> None:
+    look = stage.teller.look
+
+    async def slow(gang: Gang) -> Crew | None:
+        stage.shows(job(ready=4), STARTED)
+        return await look(gang)
+
+    stage.teller.look = slow
+    await stage.consider()
+    assert await stage.told() == []
+
+
+async def test_where_the_gate_is_not_asked_of_every_pod_only_own_groups_count(stage: Stage) -> None:
+    stage.teller.only_own = True
+    await stage.consider()
+    assert len(await stage.told()) == 1
+    theirs = group()
+    del theirs.metadata["labels"]
+    stage.shows(group=theirs.version(9))
+    stage.has(*(pod.unschedulable(FULL) for pod in pods(4)))
+    await stage.consider()
+    assert len(await stage.told()) == 1
+
+
+async def test_a_server_that_is_away_is_asked_again(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    stage.client.fails = True
+    stage.teller.queue.add(KEY)
+    working = asyncio.create_task(stage.teller.workers().run())
+    await asyncio.sleep(0.02)
+    assert "will try again: etcd is away" in caplog.text
+    stage.client.fails = False
+    await asyncio.sleep(0.4)
+    assert not working.done()
+    working.cancel()
+    assert len(await stage.told()) == 1
+
+
+async def test_strange_pods_are_not_members(stage: Stage) -> None:
+    stage.has(*pods(2))
+    stage.cluster.apply(a_pod("plain").of(job()))
+    stage.cluster.apply(a_pod("claims").of(job()).in_group(group().name).owned_by("v1", "Thing", "t", "t"))
+    stranger = a_pod("stranger").of(a_gang("train").uid("earlier")).in_group(group().name)
+    stage.cluster.apply(stranger.labelled(**{"batch.kubernetes.io/controller-uid": "now"}))
+    await stage.consider()
+    assert await stage.told() == [TWO_EXIST.replace("2", "3", 1)]
+
+
+async def test_members_by_annotation_come_from_the_stream() -> None:
+    members = Members(lambda _: None)
+    gang = Gang(job().view(), CRD_IN_OWN_GROUP.read_pod_group(group().build()), 4, "")
+    assert await remembered(members)(gang) is None
+    members.replaced([pod.naming_group(group().name).view() for pod in pods(3)])
+    assert await remembered(members)(gang) == Crew(3, 0, "", "uid-0")

@@ -1,0 +1,137 @@
+"""What the scheduler claims is counted: a gang of which only a part has nodes is never called scheduled."""
+
+import asyncio
+from unittest.mock import ANY
+
+import pytest
+
+from muster.controllers.gang_status import controller as module
+from muster.core.reasons import EventReason
+from tests.builders import PodBuilder
+from tests.unit.controllers.gang_status.test_controller import FULL, JUST_NOW, SCHEDULED, Stage, group, job, pods
+from tests.unit.controllers.gang_status.test_controller import stage as stage  # noqa: PLC0414 - a fixture
+
+CREATED = "2026-01-01T00:00:40Z"
+HALF = f"GangWaiting: 2 of the gang's 4 pods have a node: {FULL}"
+NOT_HELD = "GangNotHeld: 2 of the gang's 4 pods started without the others"
+
+
+def members(bound: int) -> list[PodBuilder]:
+    made = [pod.created(CREATED) for pod in pods(4)]
+    return [*(pod.bound() for pod in made[:bound]), *(pod.unschedulable(FULL) for pod in made[bound:])]
+
+
+async def claimed(stage: Stage, bound: int) -> None:
+    """A gang that was seen to wait, and that the scheduler now calls scheduled."""
+    stage.shows(job(), group().created(CREATED))
+    await stage.consider()
+    stage.has(*members(bound))
+    stage.shows(group=group().created(CREATED).scheduled(when=JUST_NOW).version(9))
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> Stage:
+    """Without the scheduler's word nobody is told."""
+    monkeypatch.setattr(module, "SILENCE_SECONDS", 60.0)
+    return stage
+
+
+async def test_a_false_claim_is_not_repeated_and_its_cause_is_named_once(silent: Stage) -> None:
+    await claimed(silent, bound=2)
+    await silent.consider(times=5)
+    assert await silent.told() == [HALF, NOT_HELD]
+    silent.restart()
+    await silent.consider(times=5)
+    assert SCHEDULED not in await silent.told(), "the next process does not know better"
+    silent.has(*members(bound=4))
+    await silent.consider(times=2)
+    assert (await silent.told())[-1] == SCHEDULED, "once all have a node, it is true"
+
+
+async def test_a_gang_that_starts_in_parts_is_never_called_scheduled(silent: Stage) -> None:
+    await claimed(silent, bound=2)
+    await silent.consider(times=2)
+    silent.shows(job(ready=2, succeeded=2))
+    silent.has(*(pod.bound() for pod in pods(2)))
+    await silent.consider(times=3)
+    assert SCHEDULED not in await silent.told()
+
+
+async def test_a_true_claim_costs_one_list_per_run(silent: Stage) -> None:
+    await claimed(silent, bound=4)
+    await silent.consider()
+    assert (await silent.told(), silent.client.lists) == ([SCHEDULED], 1)
+
+
+async def test_nothing_is_counted_before_the_job_had_time_to_show_it(
+    silent: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", 60.0)
+    await claimed(silent, bound=4)
+    await silent.consider(times=3)
+    assert (await silent.told(), silent.client.lists) == ([], 0)
+    silent.shows(job(ready=4))
+    await silent.consider()
+    assert (await silent.told(), silent.client.lists) == ([SCHEDULED], 0)
+
+
+@pytest.mark.parametrize(("succeeded", "told"), [(4, [SCHEDULED]), (3, [])])
+async def test_a_gang_that_is_done_before_it_is_counted(
+    silent: Stage, monkeypatch: pytest.MonkeyPatch, succeeded: int, told: list[str]
+) -> None:
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", 60.0)
+    await claimed(silent, bound=4)
+    await silent.consider()
+    done = [{"type": "Complete", "status": "True"}]
+    silent.shows(job(succeeded=succeeded, conditions=done))
+    await silent.consider(times=2)
+    assert (await silent.told(), silent.client.lists) == (told, 0)
+
+
+async def test_a_scheduler_that_knows_no_groups_is_found_out_too(stage: Stage) -> None:
+    stage.shows(job(), group().created(CREATED))
+    stage.has(*members(bound=2))
+    await stage.consider(times=3)
+    assert await stage.told() == [HALF, NOT_HELD]
+
+
+async def test_half_of_a_gang_has_to_last_before_anybody_is_blamed(
+    silent: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", 60.0)
+    await claimed(silent, bound=2)
+    await silent.consider(times=3)
+    assert await silent.told() == []
+
+
+async def test_a_gang_that_had_its_nodes_and_lost_some_blames_nobody(silent: Stage) -> None:
+    """Also if the Job does not count the loss (podFailurePolicy with Ignore)."""
+    await claimed(silent, bound=4)
+    await silent.consider()
+    silent.has(*members(bound=2))
+    silent.shows(job(ready=2))
+    await silent.consider(times=5)
+    assert await silent.told() == [SCHEDULED, HALF]
+
+
+async def test_where_muster_sets_the_condition_it_has_counted_already(silent: Stage) -> None:
+    silent.teller.native = False
+    await claimed(silent, bound=4)
+    await silent.consider()
+    assert (await silent.told(), silent.client.lists) == ([SCHEDULED], ANY)
+    assert silent.teller._started
+    silent.cache.drop_job(job().view().key, job().view().uid)
+    await silent.consider()
+    assert not silent.teller._started, "nothing is kept of a Job that is gone"
+
+
+async def test_an_event_that_found_no_place_is_posted_later(silent: Stage) -> None:
+    recorder = silent.teller.recorder
+    recorder._queue = asyncio.Queue(1)
+    recorder.tell(job().view(), EventReason.WORKLOAD_CREATED, "in the way")
+    silent.shows(job(ready=4), group().scheduled(when=JUST_NOW))
+    await silent.consider()
+    assert SCHEDULED not in await silent.told()
+    assert await asyncio.wait_for(silent.teller.queue.get(), 2), "it is tried again"
+    await silent.consider(times=2)
+    assert (await silent.told()).count(SCHEDULED) == 1

@@ -1,0 +1,75 @@
+"""What a server did not keep, found by comparing what was sent with its answer."""
+
+import pytest
+
+from muster.core.dropped_fields import dropped_policy
+from tests.builders import Object, PodGroupBuilder, a_pod_group, a_workload
+
+EVERYTHING: Object = {
+    "schedulingConstraints": {"topology": [{"key": "rack"}]},
+    "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpus"}],
+    "disruptionMode": "PodGroup",
+    "priorityClassName": "high",
+    "priority": 1000,
+}
+
+
+def group(**fields: object) -> PodGroupBuilder:
+    built = a_pod_group("g")
+    built.spec.update(fields)
+    return built
+
+
+@pytest.mark.parametrize(
+    ("field", "gate"),
+    [
+        ("schedulingConstraints", "TopologyAwareWorkloadScheduling"),
+        ("resourceClaims", "DRAWorkloadResourceClaims"),
+        ("disruptionMode", "WorkloadAwarePreemption"),
+        ("priorityClassName", "WorkloadAwarePreemption"),
+        ("priority", "WorkloadAwarePreemption"),
+    ],
+)
+def test_each_field_is_named_with_its_gate(field: str, gate: str) -> None:
+    kept = {name: value for name, value in EVERYTHING.items() if name != field}
+    told = dropped_policy(group(**EVERYTHING).read(), group(**kept).read(), native=True)
+    assert told == (
+        f"The API server did not keep {field} (feature gate {gate} is off) of PodGroup g; the gang is scheduled without"
+    )
+
+
+def test_several_fields_are_one_sentence() -> None:
+    told = dropped_policy(group(**EVERYTHING).read(), group().read(), native=True)
+    assert all(field in told for field in EVERYTHING)
+
+
+def test_a_default_in_its_place_does_not_hide_it() -> None:
+    assert "disruptionMode" in dropped_policy(
+        group(disruptionMode="PodGroup").read(), group(disruptionMode="Pod").read(), native=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        pytest.param({}, {}, id="nothing was asked for"),
+        pytest.param(EVERYTHING, EVERYTHING, id="all is kept"),
+        pytest.param({}, {"priorityClassName": "default", "priority": 7, "disruptionMode": "Pod"}, id="more came back"),
+    ],
+)
+def test_nothing_was_dropped(sent: Object, kept: Object) -> None:
+    assert not dropped_policy(group(**sent).read(), group(**kept).read(), native=True)
+
+
+def test_a_workload_is_compared_by_its_template() -> None:
+    bare = {"name": "workers", "schedulingPolicy": {"gang": {"minCount": 4}}}
+    sent, kept = a_workload("w").templates({**bare, "priorityClassName": "high"}), a_workload("w").templates(bare)
+    assert "priorityClassName" in dropped_policy(sent.read(), kept.read(), native=True)
+    assert "of Workload w" in dropped_policy(sent.read(), kept.read(), native=True)
+    assert not dropped_policy(sent.read(), sent.read(), native=True)
+
+
+def test_an_old_crd_has_no_gates() -> None:
+    told = dropped_policy(group(**EVERYTHING).read(), group().read(), native=False)
+    assert "muster crds install" in told
+    assert "gate" not in told

@@ -1,0 +1,260 @@
+"""What is told of a gang, from its group's condition and its members."""
+
+import pytest
+
+from muster.api.pod import PodView
+from muster.core.decide import decide
+from muster.core.gang_status import Crew, Gang, crew_of, gang_of, is_not_held, tell, tell_not_held, tell_scheduled
+from muster.core.reasons import EventReason
+from tests.builders import JobBuilder, PodBuilder, PodGroupBuilder, a_gang, a_pod
+from tests.unit.core.seeing import RULES, our_group, our_workload, saw
+
+BEFORE, BEGAN, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:10Z", "2026-01-01T00:00:20Z"
+VERDICT = "0/1 placements are available"
+FULL = "0/3 nodes are available: 3 Insufficient cpu."
+GENERIC = "pod group is unschedulable, waiting for minCount pods from a gang to be scheduled"
+
+
+def job(resumed: str = BEGAN, **status: object) -> JobBuilder:
+    told = [{"type": "Suspended", "status": "False", "lastTransitionTime": resumed}] if resumed else []
+    return a_gang().uid("now").with_status(conditions=told, **status)
+
+
+def still_suspended() -> JobBuilder:
+    return a_gang().uid("now").with_status(conditions=[{"type": "Suspended", "status": "True"}])
+
+
+def group() -> PodGroupBuilder:
+    return our_group(job()).uid("group")
+
+
+def new() -> PodGroupBuilder:
+    return group().created(BEGAN)
+
+
+STARTED = group().scheduled(when=LATER)
+
+
+def gang(group: PodGroupBuilder, resumed: str = BEGAN, **status: object) -> Gang:
+    view = job(resumed, **status).view()
+    assert view.resumed == resumed
+    return Gang(view, group.read(), 4, resumed)
+
+
+def seen_gang(job: JobBuilder, group: PodGroupBuilder | None) -> Gang | None:
+    seen = saw(job, [our_workload(job)], [group] if group else [], pods=None)
+    return gang_of(seen, decide(seen, RULES))
+
+
+@pytest.mark.parametrize(
+    ("job", "group"),
+    [
+        pytest.param(job().suspended(), group(), id="it is suspended"),
+        pytest.param(still_suspended(), group(), id="it is about to be resumed"),
+        pytest.param(job().finished(), group(), id="it has finished"),
+        pytest.param(job().being_deleted(), group(), id="it goes"),
+        pytest.param(job(), None, id="its group is not there yet"),
+        pytest.param(job(), group().being_deleted(), id="its group goes"),
+        pytest.param(job(), group().basic(), id="its pods start one by one"),
+    ],
+)
+def test_there_is_nothing_to_tell(job: JobBuilder, group: PodGroupBuilder | None) -> None:
+    assert seen_gang(job, group) is None
+
+
+def test_there_is_something_to_tell_of_a_gang() -> None:
+    found = seen_gang(job(), group())
+    assert found is not None
+    assert found.needed == 4
+
+
+@pytest.mark.parametrize(
+    ("gang", "claimed", "whole"),
+    [
+        pytest.param(gang(group()), False, False, id="no word yet"),
+        pytest.param(gang(group().scheduled("False", VERDICT)), False, False, id="no room"),
+        pytest.param(gang(STARTED), True, False, id="scheduled, and starting"),
+        pytest.param(gang(STARTED, ready=4), True, True, id="all run"),
+        pytest.param(gang(STARTED, ready=1, succeeded=3), True, True, id="all run or are done"),
+        pytest.param(gang(STARTED, ready=2, succeeded=1), True, False, id="one was lost"),
+        pytest.param(gang(group().scheduled(when=BEFORE)), False, False, id="that was before it was resumed"),
+        pytest.param(gang(group().scheduled(when=BEFORE), ready=4), True, True, id="resumed, and all run"),
+        pytest.param(gang(group(), ready=4), False, False, id="the condition is still to come"),
+        pytest.param(gang(group().scheduled(when=BEFORE), ""), True, False, id="it was never suspended"),
+    ],
+)
+def test_what_is_known_without_a_look_at_the_members(gang: Gang, claimed: bool, whole: bool) -> None:
+    assert (gang.is_claimed, gang.is_whole) == (claimed, whole)
+
+
+def pod(name: str, *, created: str = BEGAN) -> PodBuilder:
+    return a_pod(name).uid(f"uid-{name}").created(created)
+
+
+@pytest.mark.parametrize(
+    ("pods", "crew"),
+    [
+        pytest.param([], Crew(0, 0), id="none"),
+        pytest.param(
+            [pod("a").bound(), pod("b", created=BEFORE).bound().phase("Running")],
+            Crew(2, 2, bound_since=BEFORE),
+            id="all have a node",
+        ),
+        pytest.param(
+            [pod("a").being_deleted(), pod("b").being_deleted().bound()], Crew(1, 1, bound_since=BEGAN), id="two go"
+        ),
+        pytest.param([pod("a").bound().phase("Failed"), pod("b")], Crew(1, 0, "", "uid-b"), id="one has ended"),
+        pytest.param(
+            [pod("a"), pod("b", created=BEFORE)], Crew(2, 0, "", "uid-b"), id="the oldest one without a node counts"
+        ),
+        pytest.param(
+            [pod("a").unschedulable(GENERIC), pod("b").unschedulable(FULL)],
+            Crew(2, 0, FULL, "uid-a"),
+            id="the words that say something",
+        ),
+        pytest.param([pod("a").unschedulable(GENERIC)], Crew(1, 0, GENERIC, "uid-a"), id="no better words"),
+        pytest.param([pod("a").unschedulable(FULL).bound()], Crew(1, 1, bound_since=BEGAN), id="words of the past"),
+    ],
+)
+def test_the_members(pods: list[PodBuilder], crew: Crew) -> None:
+    assert crew_of(each.view() for each in pods) == crew
+
+
+HINT = "if it stays so, the Job's own events say why the others are not created"
+ENDED = "1 succeeded, and the scheduler counts only pods that have not ended"
+SCHEDULED = f"The gang of 4 has its nodes (PodGroup {group().name})"
+
+
+@pytest.mark.parametrize(
+    ("gang", "crew", "message"),
+    [
+        pytest.param(gang(group()), Crew(0, 0), f"0 of the gang's 4 pods exist; {HINT}", id="no pods"),
+        pytest.param(gang(group()), Crew(2, 0), f"2 of the gang's 4 pods exist; {HINT}", id="not all pods"),
+        pytest.param(
+            gang(group()), Crew(2, 2), f"2 of the gang's 4 pods exist; {HINT}", id="not all, and nobody holds them back"
+        ),
+        pytest.param(
+            gang(group()),
+            Crew(4, 0),
+            "All 4 pods exist, and no scheduler has said anything about them yet",
+            id="silence",
+        ),
+        pytest.param(
+            gang(group().scheduled("False", VERDICT)),
+            Crew(4, 0, FULL),
+            f"0 of the gang's 4 pods have a node: {FULL} | {VERDICT}",
+            id="no room, by the scheduler's two words on it",
+        ),
+        pytest.param(
+            gang(group().scheduled("False")),
+            Crew(4, 0),
+            "0 of the gang's 4 pods have a node: Unschedulable",
+            id="a reason without a message",
+        ),
+        pytest.param(
+            gang(group().scheduled("False", VERDICT)),
+            Crew(3, 0, FULL),
+            f"3 of the gang's 4 pods exist; {HINT}",
+            id="old words, and one has gone since",
+        ),
+        pytest.param(gang(group()), Crew(4, 4), SCHEDULED, id="all have nodes before the condition says so"),
+        pytest.param(gang(STARTED), Crew(4, 4), SCHEDULED, id="all start"),
+        pytest.param(gang(STARTED, succeeded=3), Crew(1, 1), SCHEDULED, id="the rest runs on"),
+        pytest.param(gang(STARTED), Crew(3, 3), SCHEDULED, id="nobody waits for a node"),
+        pytest.param(
+            gang(STARTED), Crew(4, 3, FULL, "p"), f"3 of the gang's 4 pods have a node: {FULL}", id="no room for one"
+        ),
+        pytest.param(
+            gang(STARTED, succeeded=1),
+            Crew(3, 2, "", "p"),
+            f"3 of the gang's 4 pods exist; {ENDED}",
+            id="the scheduler waits for one that will never come",
+        ),
+        pytest.param(
+            gang(STARTED, succeeded=1),
+            Crew(3, 2, FULL, "p"),
+            f"2 of the gang's 4 pods have a node: {FULL}",
+            id="a scheduler that waits for nobody finds no room",
+        ),
+        pytest.param(gang(STARTED), Crew(0, 0), f"0 of the gang's 4 pods exist; {HINT}", id="all were lost"),
+    ],
+)
+def test_what_is_told(gang: Gang, crew: Crew, message: str) -> None:
+    telling = tell(gang, crew, started=gang.is_claimed)
+    assert telling.message == message
+    assert telling.reason is (EventReason.GANG_SCHEDULED if message is SCHEDULED else EventReason.GANG_WAITING)
+
+
+CLAIMED = {
+    "all have a node": (gang(STARTED), Crew(4, 4), True),
+    "some are done already": (gang(STARTED, succeeded=3), Crew(1, 1), True),
+    "some failed at once, and none waits": (gang(STARTED, "", failed=2), Crew(2, 2), True),
+    "two of four started, and the scheduler calls it scheduled": (gang(STARTED), Crew(4, 2, FULL, "p"), False),
+    "a quota keeps the others away": (gang(STARTED), Crew(2, 2), False),
+    "the failures are from before it was resumed": (gang(STARTED, failed=2), Crew(2, 2), False),
+}
+
+
+@pytest.mark.parametrize(("gang", "crew", "scheduled"), CLAIMED.values(), ids=CLAIMED)
+def test_a_claim_of_the_scheduler_is_counted(gang: Gang, crew: Crew, scheduled: bool) -> None:
+    told = tell(gang, crew, started=False).reason
+    assert (told is EventReason.GANG_SCHEDULED) is scheduled
+
+
+HALF = Crew(4, 2, FULL, "p", bound_since=BEGAN)
+NOT_HELD = {
+    "two of four started": (gang(new()), HALF, True),
+    "and the scheduler calls it scheduled": (gang(new().scheduled(when=LATER)), HALF, True),
+    "none has started": (gang(new()), Crew(4, 0, FULL, "p"), False),
+    "all have": (gang(new()), Crew(4, 4, bound_since=BEGAN), False),
+    "two have, two are done": (gang(new(), succeeded=2), Crew(2, 2, bound_since=BEGAN), False),
+    "more than needed wait": (Gang(job().view(), new().read(), 2, BEGAN), HALF, False),
+    "the others are not there yet": (gang(new()), Crew(2, 2, bound_since=BEGAN), False),
+    "the scheduler has not looked at the others": (gang(new()), Crew(4, 2, "", "p", BEGAN), False),
+    "they wait as a group": (gang(new()), Crew(4, 2, GENERIC, "p", BEGAN), False),
+    "the scheduler holds the group": (gang(new().scheduled("False", VERDICT)), HALF, False),
+    "pods were lost": (gang(new(), failed=1), HALF, False),
+    "it was resized under its pods": (gang(new().created(LATER)), HALF, False),
+}
+
+
+@pytest.mark.parametrize(("gang", "crew", "not_held"), NOT_HELD.values(), ids=NOT_HELD)
+def test_what_proves_that_nobody_holds_gangs(gang: Gang, crew: Crew, not_held: bool) -> None:
+    assert is_not_held(gang, crew) is not_held
+
+
+@pytest.mark.parametrize(("native", "cause"), [(True, "feature gate GangScheduling is off"), (False, "does not wait")])
+def test_who_does_not_hold_the_gang_is_named_once_per_run(native: bool, cause: str) -> None:
+    telling = tell_not_held(gang(new()), HALF, native)
+    assert telling.message.startswith("2 of the gang's 4 pods started without the others; ")
+    assert cause in telling.message
+    assert telling.identity == tell_not_held(gang(new()), Crew(4, 3, "other words", "q", BEGAN), native).identity
+    assert telling.identity != tell_not_held(gang(new(), LATER), HALF, native).identity
+
+
+WAITS = tell(gang(group()), Crew(4, 0, FULL, "p"), started=False)
+
+
+@pytest.mark.parametrize(
+    ("gang", "crew", "same"),
+    [
+        pytest.param(gang(group()), Crew(4, 1, FULL.replace("3", "17"), "q"), True, id="only numbers differ"),
+        pytest.param(gang(group()), Crew(4, 0, "no such volume", "p"), False, id="other words"),
+        pytest.param(gang(group().uid("remade")), Crew(4, 0, FULL, "p"), False, id="another group"),
+        pytest.param(gang(STARTED), Crew(4, 0, FULL, "p"), False, id="after it ran"),
+    ],
+)
+def test_which_wait_is_the_same_wait(gang: Gang, crew: Crew, same: bool) -> None:
+    assert (tell(gang, crew, started=gang.is_claimed).identity == WAITS.identity) is same
+
+
+def test_each_loss_and_each_run_is_an_occasion_of_its_own() -> None:
+    one, other = (tell(gang(STARTED), Crew(4, 3, FULL, first), started=True) for first in ("p", "q"))
+    resumed = gang(STARTED, LATER)
+    ends = [tell_scheduled(gang(STARTED)), tell_scheduled(gang(STARTED), one.occasion), tell_scheduled(resumed)]
+    assert len({telling.identity for telling in (one, other, *ends)}) == 5
+
+
+def test_a_pod_without_a_word_of_the_scheduler() -> None:
+    view = PodView.parse(a_pod().build())
+    assert (view.unschedulable, view.created) == ("", "")

@@ -1,0 +1,103 @@
+"""Is the API there, and may Muster use it: one sentence for the person who runs the cluster."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
+from muster.kube.access import find_missing_right, find_problem
+from muster.kube.client import Object
+from muster.kube.errors import Forbidden, KubeError, NotFound, ServerFault, Unreachable
+from muster.kube.resources import Resource
+from tests.fake_cluster import FakeClient, FakeCluster
+
+
+class Server(FakeClient):
+    """Refuses one resource, for reading, watching or a write."""
+
+    def __init__(
+        self, plural: str = "", error: KubeError | None = None, watch_only: bool = False, write: str = "create"
+    ) -> None:
+        super().__init__(FakeCluster())
+        self.plural, self.error, self.watch_only, self.write = plural, error, watch_only, write
+
+    async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
+        watching = "watch" in (params or {})
+        if self.error and resource.plural == self.plural and (watching or not self.watch_only):
+            raise self.error
+        return {"items": []}
+
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        if isinstance(self.error, Unreachable):
+            raise self.error
+        asked = body["spec"]["resourceAttributes"]
+        assert asked["verb"] in {"create", "delete", "patch"}
+        return {"status": {"allowed": (asked["resource"], asked["verb"]) != (self.plural, self.write)}}
+
+
+@pytest.mark.parametrize(
+    ("server", "says"),
+    [
+        pytest.param(Server(), "", id="all is well"),
+        pytest.param(Server("workloads", NotFound("x")), "--runtime-config=scheduling.k8s.io/v1alpha2=true", id="gate"),
+        pytest.param(Server("podgroups", NotFound("x")), "does not serve podgroups", id="PodGroups are not served"),
+        pytest.param(
+            Server("jobs", Forbidden("cannot list jobs")), "manifests/rbac.yaml grants: cannot list", id="403"
+        ),
+        pytest.param(Server("pods", Forbidden("cannot list pods")), "cannot list pods", id="pods are forbidden"),
+        pytest.param(
+            Server("jobs", Forbidden("cannot watch jobs"), watch_only=True), "cannot watch", id="may list, not watch"
+        ),
+        pytest.param(Server("jobs", Unreachable("does not answer")), "does not answer", id="nobody answers"),
+    ],
+)
+async def test_the_first_thing_in_the_way(server: Server, says: str) -> None:
+    problem = await find_problem(server, NATIVE)
+    assert (says in problem) if says else (problem == "")
+    assert "\n" not in problem
+
+
+@pytest.mark.parametrize("dialect", [NATIVE, CRD_IN_OWN_GROUP], ids=lambda dialect: dialect.group)
+@pytest.mark.parametrize(
+    "error", [NotFound("x"), ServerFault("x"), Unreachable("x")], ids=lambda error: type(error).__name__
+)
+@pytest.mark.parametrize("plural", ["jobs", "workloads", "podgroups"])
+async def test_once_everything_was_seen_a_watch_that_fails_is_in_nobodys_way(
+    dialect: Dialect, error: KubeError, plural: str
+) -> None:
+    server = Server(plural, error, watch_only=True)
+    assert await find_problem(server, dialect) != ""
+    assert await find_problem(server, dialect, synced=True) == ""
+
+
+async def test_a_right_to_watch_that_is_taken_away_is_told_all_the_same() -> None:
+    server = Server("podgroups", Forbidden("cannot watch podgroups"), watch_only=True)
+    assert "grants: cannot watch podgroups" in await find_problem(server, NATIVE, synced=True)
+
+
+@pytest.mark.parametrize("plural", ["jobs", "pods", "workloads", "podgroups"])
+async def test_what_cannot_be_listed_is_always_in_the_way(plural: str) -> None:
+    assert await find_problem(Server(plural, ServerFault("etcd is away")), NATIVE, synced=True) == "etcd is away"
+
+
+@pytest.mark.parametrize("dialect", [CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP], ids=lambda dialect: dialect.group)
+async def test_no_flag_of_the_server_brings_crds_back(dialect: Dialect) -> None:
+    problem = await find_problem(Server("podgroups", NotFound("x")), dialect)
+    assert problem == f"the API server does not serve podgroups of {dialect.api_version}: run `muster crds install`"
+
+
+@pytest.mark.parametrize(
+    ("server", "says"),
+    [
+        (Server(), ""),
+        (Server("workloads"), "it may not create workloads.scheduling.k8s.io"),
+        (Server("podgroups"), "it may not create podgroups.scheduling.k8s.io"),
+        (Server("podgroups", write="delete"), "it may not delete podgroups.scheduling.k8s.io"),
+        (Server("podgroups", write="patch"), "it may not patch podgroups.scheduling.k8s.io"),
+        (Server("events"), "it may not create events"),
+        (Server("", Unreachable("does not answer")), "does not answer"),
+    ],
+)
+async def test_a_right_that_is_missing(server: Server, says: str) -> None:
+    problem = await find_missing_right(server, NATIVE)
+    assert (says in problem) if says else (problem == "")

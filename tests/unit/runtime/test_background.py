@@ -1,0 +1,63 @@
+"""Work that outlives its callers ends before the connection to the API server does."""
+
+import asyncio
+import time
+
+import pytest
+
+from muster.runtime.background import Errands
+from tests.builders import a_gang
+from tests.fake_cluster import FakeClient, FakeCluster
+from tests.oracles import created_by_us
+from tests.unit.controllers.parts import build
+
+JOB = a_gang("train").uid("now")
+
+
+async def test_what_is_under_way_is_waited_for() -> None:
+    done = []
+
+    async def work() -> None:
+        await asyncio.sleep(0.01)
+        done.append("first")
+        errands.begin(more(), "more")
+
+    async def more() -> None:
+        await asyncio.sleep(0.01)
+        done.append("what it led to")
+
+    async with Errands() as errands:
+        errands.begin(work(), "work")
+    assert done == ["first", "what it led to"]
+
+
+async def test_what_does_not_end_is_cut_off_in_time() -> None:
+    began = time.monotonic()
+    async with Errands(seconds=0.05) as errands:
+        stuck = errands.begin(asyncio.sleep(60), "stuck")
+    assert stuck.cancelled()
+    assert time.monotonic() - began < 1
+
+
+async def test_a_failure_that_nobody_waited_for_is_no_noise(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail() -> None:
+        raise ValueError("nobody looks at this")
+
+    async with Errands() as errands:
+        errands.begin(fail(), "fail")
+    await asyncio.sleep(0)
+    assert not caplog.records
+
+
+async def test_a_gang_that_is_being_formed_is_formed_before_the_connection_closes() -> None:
+    """Seen at a restart: the connection closed under it, with a traceback in the log."""
+    cluster = FakeCluster()
+    cluster.apply(JOB)
+    formation = build(FakeClient(cluster)).formation
+    formation.observer.cache.put_job(JOB.view())
+    async with formation.errands:
+        caller = asyncio.create_task(formation.ensure(JOB.ref))
+        await asyncio.sleep(0)
+        caller.cancel()
+        await asyncio.sleep(0)
+    assert len(created_by_us(cluster)) == 2

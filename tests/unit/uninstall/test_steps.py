@@ -1,0 +1,296 @@
+"""`muster leave`: what it takes away, in which order, and what it says where something is in the way."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+import pytest
+
+from muster.api.v1alpha2.podgroup import PROTECTION
+from muster.config.loading import in_its_place
+from muster.config.types import Certificates, Settings
+from muster.core.election import LEFT, Terms
+from muster.kube.client import Object
+from muster.kube.errors import Conflict, Forbidden, KubeError, NotFound, Unreachable
+from muster.kube.resources import Resource
+from muster.runtime import leader_election
+from muster.runtime.leader_election import Leadership
+from muster.uninstall.steps import Leave
+from tests.fake_cluster import MUSTER, USER, FakeClient, FakeCluster
+
+SETTINGS = in_its_place(Settings(), {"POD_NAMESPACE": "ours"})
+GATE, GUARD = ("mutatingwebhookconfigurations", "", "muster"), ("validatingwebhookconfigurations", "", "muster")
+LEASE, SECRET = ("leases", "ours", "muster"), ("secrets", "ours", "muster-certificates")
+DEV = tuple((plural, "", "muster-dev") for plural, _, _ in (GATE, GUARD))
+OWN, BUILT_IN = "scheduling.muster.dev", "scheduling.k8s.io"
+KILLED = "is of a `muster run --dev`: if none runs, it refuses pods; add --dev"
+PRIORITY_CLASSES = f"priorityclasses.{BUILT_IN}"
+
+
+@dataclass(slots=True)
+class Leaver(FakeClient):
+    """On a server that serves PodGroups of that group only, and refuses what it is told to."""
+
+    group: str = OWN
+    absent: set[str] = field(default_factory=set)
+    refuses: dict[str, KubeError] = field(default_factory=dict)
+    changing: int = 0
+    """How many writes meet a conflict first."""
+
+    async def list(self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None) -> Object:
+        self._stumble("list", resource)
+        if str(resource) in self.absent or (resource.plural == "podgroups" and resource.group != self.group):
+            raise NotFound("the server could not find the requested resource")
+        return await FakeClient.list(self, resource, namespace, params)
+
+    async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        self._stumble("update", resource)
+        self._change()
+        return await FakeClient.replace(self, resource, namespace, name, body)
+
+    async def patch(self, resource: Resource, namespace: str, name: str, body: Object, part: str = "") -> Object:
+        self._stumble("patch", resource)
+        self._change()
+        return await FakeClient.patch(self, resource, namespace, name, body, part)
+
+    async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None:
+        self._stumble("delete", resource)
+        await FakeClient.delete(self, resource, namespace, name, preconditions)
+
+    def _stumble(self, verb: str, resource: Resource) -> None:
+        if error := self.refuses.get(f"{verb} {resource}"):
+            raise error
+
+    def _change(self) -> None:
+        if self.changing:
+            self.changing -= 1
+            raise Conflict("the object has been modified")
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    made = FakeCluster()
+    for plural, namespace, name in (GATE, GUARD, *DEV, SECRET):
+        made.create(plural, namespace, {"metadata": {"name": name}, "webhooks": [{"name": "w"}]}, USER)
+    spec = {"holderIdentity": "muster-1", "leaseDurationSeconds": 15}
+    made.create("leases", "ours", {"metadata": {"name": "muster"}, "spec": spec}, USER)
+    for name in ("one", "two"):
+        made.create("podgroups", "team", {"metadata": {"name": name, "finalizers": ["theirs"]}, "spec": {}}, USER)
+    return made
+
+
+def a_leave(
+    client: FakeClient, dev: bool = False, settings: Settings = SETTINGS
+) -> tuple[Leave, list[str], list[float]]:
+    """And what it says, and how long it waits."""
+    said: list[str] = []
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        await asyncio.sleep(0)
+
+    return Leave(client, settings, said.append, dev, sleep=sleep, clock=lambda: sum(waited)), said, waited
+
+
+def left_over(cluster: FakeCluster) -> set[tuple[str, str, str]]:
+    """The two configurations stay, since they are the chart's: without webhooks, nothing is left of them."""
+    found = {place for place in (GATE, GUARD, *DEV, LEASE, SECRET) if place in cluster.objects}
+    return found - {place for place in (GATE, GUARD) if not has_webhooks(cluster, place)}
+
+
+def has_webhooks(cluster: FakeCluster, place: tuple[str, str, str]) -> bool:
+    return bool(cluster.objects[place].get("webhooks"))
+
+
+def finalizers(cluster: FakeCluster) -> list[list[str]]:
+    return [group["metadata"]["finalizers"] for group in cluster.find("podgroups")]
+
+
+async def test_the_lease_is_taken_then_the_webhooks_go_then_the_finalizers_then_what_is_in_the_namespace(
+    cluster: FakeCluster,
+) -> None:
+    leaving, said, waited = a_leave(Leaver(cluster))
+    await leaving.run()
+    ours = [change for change in cluster.history if change.actor == MUSTER]
+    taken = [*takewhile(lambda change: change.plural == "leases", ours)]
+    assert {change.object["spec"]["holderIdentity"] for change in taken} == {LEFT}
+    assert [f"{change.verb} {change.plural} {change.name}" for change in ours[len(taken) :]] == [
+        "MODIFIED mutatingwebhookconfigurations muster",
+        "MODIFIED validatingwebhookconfigurations muster",
+        "MODIFIED podgroups one",
+        "MODIFIED podgroups two",
+        "DELETED secrets muster-certificates",
+        "DELETED leases muster",
+    ]
+    assert leaving.problems == []
+    assert finalizers(cluster) == [["theirs"], ["theirs"]], "somebody else's stays"
+    assert left_over(cluster) == set(DEV)
+    assert sum(waited) == 12 + 1, "until nobody leads and all have seen it, and once between two looks"
+    assert len(taken) == 13, "and it does not run out meanwhile"
+    assert said == [
+        "taken the Lease ours/muster: replicas that run register nothing and begin no gang any more",
+        "no replica has noticed: there is nobody who completes gangs, so none is waited for",
+        "removed the webhooks of mutatingwebhookconfigurations.admissionregistration.k8s.io muster",
+        "removed the webhooks of validatingwebhookconfigurations.admissionregistration.k8s.io muster",
+        "released 2 PodGroups of scheduling.muster.dev from their finalizer",
+        *(f"{plural}.admissionregistration.k8s.io muster-dev {KILLED}" for plural, _, _ in DEV),
+        "removed secrets ours/muster-certificates",
+        "removed leases.coordination.k8s.io ours/muster",
+    ]
+
+
+async def test_a_second_time_finds_nothing_writes_nothing_and_says_so(cluster: FakeCluster) -> None:
+    await a_leave(Leaver(cluster))[0].run()
+    revision = cluster.revision
+    leaving, said, _ = a_leave(Leaver(cluster))
+    await leaving.run()
+    assert (cluster.revision, leaving.problems) == (revision, [])
+    assert "there is no Lease ours/muster: no replica has to be told" in said
+    assert "there is no secrets ours/muster-certificates" in said
+
+
+async def test_what_a_killed_muster_of_a_developer_left_goes_if_asked_for(cluster: FakeCluster) -> None:
+    leaving, said, _ = a_leave(Leaver(cluster), dev=True)
+    await leaving.run()
+    assert left_over(cluster) == set()
+    assert not [line for line in said if KILLED in line]
+
+
+async def test_a_secret_that_is_not_ours_stays(cluster: FakeCluster) -> None:
+    settings = SETTINGS.model_copy(update={"certificates": Certificates(mode="files")})
+    await a_leave(Leaver(cluster), settings=settings)[0].run()
+    assert left_over(cluster) == {*DEV, SECRET}
+
+
+async def test_the_finalizers_of_the_built_in_api_are_its_own(cluster: FakeCluster) -> None:
+    leaving, said, _ = a_leave(Leaver(cluster, group=BUILT_IN))
+    await leaving.run()
+    assert leaving.problems == []
+    assert finalizers(cluster) == [["theirs", PROTECTION]] * 2
+    assert f"PodGroups of {OWN} are not served here" in said
+
+
+async def test_the_finalizers_of_our_crds_go_in_either_group(cluster: FakeCluster) -> None:
+    await a_leave(Leaver(cluster, group=BUILT_IN, absent={PRIORITY_CLASSES}))[0].run()
+    assert finalizers(cluster) == [["theirs"]] * 2
+
+
+async def test_what_changes_meanwhile_is_looked_at_again(cluster: FakeCluster) -> None:
+    leaving, _, _ = a_leave(Leaver(cluster, changing=3))
+    await leaving.run()
+    assert leaving.problems == []
+    assert finalizers(cluster) == [["theirs"]] * 2
+    assert left_over(cluster) == set(DEV)
+
+
+FORBIDDEN = Forbidden("you cannot do that with this resource")
+IN_THE_WAY = {
+    "the Lease": ("update leases.coordination.k8s.io", "the Lease ours/muster cannot be taken", set()),
+    "the gate": (
+        f"update {GATE[0]}.admissionregistration.k8s.io",
+        f"the webhooks of {GATE[0]}.admissionregistration.k8s.io muster cannot be removed",
+        {GATE},
+    ),
+    "the PodGroups": (f"list podgroups.{OWN}", f"PodGroups of {OWN} cannot be released", set()),
+    "the PriorityClasses": (f"list {PRIORITY_CLASSES}", f"PodGroups of {BUILT_IN} cannot be released", set()),
+    "one PodGroup": (f"patch podgroups.{OWN}", "PodGroup team/one cannot be released", set()),
+    "the Secret": ("delete secrets", "secrets ours/muster-certificates cannot be removed", {SECRET}),
+}
+
+
+@pytest.mark.parametrize("what", IN_THE_WAY)
+async def test_what_is_forbidden_is_told_once_and_the_rest_is_done(cluster: FakeCluster, what: str) -> None:
+    call, sentence, stays = IN_THE_WAY[what]
+    leaving, _, _ = a_leave(Leaver(cluster, refuses={call: FORBIDDEN}))
+    await leaving.run()
+    assert [problem for problem in leaving.problems if problem.startswith(sentence)] == [f"{sentence}: {FORBIDDEN}"]
+    assert left_over(cluster) - set(DEV) == stays
+
+
+async def test_a_server_that_answers_with_something_else_is_a_problem(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(*_: object) -> Object:
+        return {}
+
+    monkeypatch.setattr(FakeClient, "get", nothing)
+    leaving, _, _ = a_leave(Leaver(cluster))
+    await leaving.run()
+    for kind, _, _ in (GATE, GUARD):
+        said = [each for each in leaving.problems if kind in each]
+        assert len(said) == 1
+        assert "answers with something else" in said[0]
+
+
+async def test_where_nobody_answers_one_sentence_is_enough(cluster: FakeCluster) -> None:
+    silent = Unreachable("the API server does not answer")
+    leaving, said, _ = a_leave(Leaver(cluster, refuses={"update leases.coordination.k8s.io": silent}))
+    await leaving.run()
+    assert (said, leaving.problems) == ([], ["the API server does not answer"])
+
+
+async def test_a_muster_that_nobody_can_tell_is_named_as_the_one_who_puts_things_back(cluster: FakeCluster) -> None:
+    leaving, said, _ = a_leave(Leaver(cluster))
+
+    waits = leaving.sleep
+
+    async def registered_again(seconds: float) -> None:
+        await waits(seconds)
+        if not has_webhooks(cluster, GATE):
+            cluster.update(*GATE, lambda found: found.update(webhooks=[{"name": "w"}]), MUSTER)
+
+    leaving.sleep = registered_again
+    await leaving.run()
+    assert leaving.problems == ["a Muster that runs puts things back: scale its Deployment to 0, then run this again"]
+    assert (
+        said.count(f"removed the webhooks of {GATE[0]}.admissionregistration.k8s.io muster, which had come back") == 2
+    )
+
+
+async def test_replicas_that_run_stand_back_and_one_that_starts_later_leads(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leader_election, "LOOK_SECONDS", 0.01)
+    del cluster.objects[LEASE]
+    replicas = [a_replica(cluster, name) for name in ("first", "second")]
+    tasks = [asyncio.create_task(replica.run()) for replica in replicas]
+    await until(lambda: any(replica.leads() for replica in replicas))
+    await asyncio.sleep(0.05)
+    leaving, _, _ = a_leave(Leaver(cluster))
+    leaving.sleep, leaving.clock = asyncio.sleep, time.monotonic
+    await leaving.run()
+    assert [(replica.left(), replica.leads()) for replica in replicas] == [(True, False)] * 2
+    assert LEASE not in cluster.objects
+    later = a_replica(cluster, "later")
+    tasks.append(asyncio.create_task(later.run()))
+    await until(later.leads)
+    assert not later.left()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_what_is_left_of_a_leave_that_died_runs_out(cluster: FakeCluster) -> None:
+    cluster.objects[LEASE]["spec"]["holderIdentity"] = LEFT
+    cluster.objects[LEASE]["spec"]["leaseDurationSeconds"] = 1
+    later = a_replica(cluster, "later")
+    task = asyncio.create_task(later.run())
+    await until(later.leads)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def a_replica(cluster: FakeCluster, name: str) -> Leadership:
+    return Leadership(FakeClient(cluster), "ours", "muster", Terms(name, duration_seconds=0.6, renew_seconds=0.05))
+
+
+async def until(check: object, seconds: float = 10.0) -> None:
+    assert callable(check)
+    for _ in range(int(seconds / 0.01)):
+        if check():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"it did not happen within {seconds} s")

@@ -1,0 +1,65 @@
+"""What a replica does once `muster leave` was run: it registers nothing, makes no Secret, and says why."""
+
+import asyncio
+from typing import Any, cast
+
+from muster.runtime.health import Health
+from muster.serving.certificates import ServingCertificate
+from muster.serving.renewer import Renewal
+from muster.serving.rotation import Unusable
+from muster.serving.tls import Door
+from tests.fake_cluster import USER, FakeCluster
+from tests.unit.webhooks.test_reconciler import GATE, GUARD, cluster, keeping, registrar, well_except
+
+__all__ = ["cluster"]
+
+
+async def test_once_muster_is_left_nothing_is_registered_and_that_is_told(cluster: FakeCluster) -> None:
+    made, health = registrar(cluster), well_except()
+    await keeping(made, health)
+    made.left = lambda: True
+    await keeping(made, health)
+    assert health.ready, "while there are webhooks, they are answered"
+    for place in (GATE, GUARD):
+        cluster.update(*place, lambda found: found.update(webhooks=[]), USER)
+    await keeping(made, health)
+    assert "`muster leave` has removed the webhooks" in health.sentence
+    assert not [place for place in (GATE, GUARD) if cluster.get(*place)["webhooks"]]
+
+
+class Looked:
+    """A source that has nothing, and counts."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    async def read(self) -> ServingCertificate:
+        self.times += 1
+        raise Unusable("there is none")
+
+
+async def test_once_muster_is_left_the_secret_is_not_looked_for_any_more() -> None:
+    source, left = Looked(), asyncio.Event()
+    nobody = cast("Any", None)
+    renewal = Renewal(
+        source,
+        door=Door(),
+        host="",
+        health=Health(),
+        authorities=nobody,
+        registered=nobody,
+        ask_self=nobody,
+        every_seconds=0.001,
+        clock=nobody,
+        left=left.is_set,
+    )
+    task = asyncio.create_task(renewal.run())
+    await asyncio.sleep(0.05)
+    assert source.times
+    left.set()
+    await asyncio.sleep(0.05)
+    seen = source.times
+    await asyncio.sleep(0.05)
+    assert source.times == seen
+    assert not task.done()
+    task.cancel()

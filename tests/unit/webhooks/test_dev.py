@@ -1,0 +1,85 @@
+"""The webhooks of `muster run --dev` live as long as the process."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE
+from muster.config.types import Settings
+from muster.kube.client import Object
+from muster.kube.errors import Conflict, Unreachable
+from muster.kube.resources import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
+from muster.webhooks.configurations import DEV_NAME
+from muster.webhooks.dev import Registration
+from tests.fake_cluster import FakeClient, FakeCluster
+
+
+def at(url: str, client: FakeClient) -> Registration:
+    return Registration(client, url, b"ca", Settings())
+
+
+def urls(cluster: FakeCluster) -> list[str]:
+    plurals = (VALIDATING_WEBHOOKS.plural, MUTATING_WEBHOOKS.plural)
+    found = [each for plural in plurals for each in cluster.find(plural)]
+    return [webhook["clientConfig"]["url"] for each in found for webhook in each["webhooks"]]
+
+
+async def test_another_api_gets_other_webhooks_in_the_same_place() -> None:
+    cluster = FakeCluster()
+    registration = at("https://h:1", FakeClient(cluster))
+    await registration.register(CRD_IN_OWN_GROUP)
+    assert urls(cluster) == [
+        "https://h:1/parallelism-guard",
+        "https://h:1/intents",
+        "https://h:1/pod-gate",
+        "https://h:1/pod-groups",
+    ]
+    await registration.register(NATIVE)
+    assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/intents", "https://h:1/pod-gate"]
+    await registration.remove()
+    assert urls(cluster) == [], "the newest ones are known as ours"
+
+
+async def test_webhooks_live_as_long_as_the_process() -> None:
+    cluster = FakeCluster()
+    registration = at("https://h:1", FakeClient(cluster))
+    await registration.register(NATIVE)
+    assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/intents", "https://h:1/pod-gate"]
+    assert cluster.history[0].plural == VALIDATING_WEBHOOKS.plural, "the guard first"
+    await registration.remove()
+    assert urls(cluster) == []
+    await registration.remove()
+
+
+async def test_what_a_killed_process_left_is_taken_over_and_then_it_is_the_successor_s() -> None:
+    cluster = FakeCluster()
+    killed, successor = at("https://h:1", FakeClient(cluster)), at("https://h:2", FakeClient(cluster))
+    await killed.register(NATIVE)
+    await successor.register(NATIVE)
+    assert urls(cluster) == ["https://h:2/parallelism-guard", "https://h:2/intents", "https://h:2/pod-gate"]
+    await killed.remove()
+    assert urls(cluster) == ["https://h:2/parallelism-guard", "https://h:2/intents", "https://h:2/pod-gate"]
+    await successor.remove()
+    assert urls(cluster) == []
+
+
+async def test_a_configuration_that_keeps_changing_is_given_up() -> None:
+    class Contended(FakeClient):
+        async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+            raise Conflict("changed")
+
+    cluster = FakeCluster()
+    await at("https://h:1", FakeClient(cluster)).register(NATIVE)
+    with pytest.raises(Conflict, match=f"{DEV_NAME} keeps changing"):
+        await at("https://h:2", Contended(cluster)).register(NATIVE)
+
+
+async def test_what_cannot_be_removed_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    class Away(FakeClient):
+        async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None:
+            raise Unreachable("does not answer")
+
+    registration = at("https://h:1", Away(FakeCluster()))
+    await registration.register(NATIVE)
+    await registration.remove()
+    assert sum("is left behind" in record.message for record in caplog.records) == 2

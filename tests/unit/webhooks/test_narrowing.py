@@ -1,0 +1,132 @@
+"""Webhook configurations are shared: others narrow them, the chart ships them, and somebody may delete them."""
+
+import asyncio
+
+import pytest
+
+from muster.api.profile import NATIVE
+from muster.config.types import Requirement, Selector, Webhook, Webhooks
+from muster.kube.client import Object
+from muster.runtime.health import Health
+from tests.fake_cluster import USER, FakeCluster
+from tests.unit.webhooks.test_reconciler import (
+    CHANGES,
+    ENFORCED,
+    GATE,
+    GUARD,
+    SETTINGS,
+    apply_the_chart,
+    as_the_server_shows_it,
+    cluster,
+    keeping,
+    registrar,
+)
+
+__all__ = ["cluster"]
+
+
+async def test_what_others_put_on_it_stays(cluster: FakeCluster) -> None:
+    await registrar(cluster).register(NATIVE)
+    cluster.update(*GATE, as_the_server_shows_it, USER)
+    cluster.update(*GATE, CHANGES["it fails open"], USER)
+    await registrar(cluster).register(NATIVE)
+    metadata = cluster.get(*GATE)["metadata"]
+    assert metadata["annotations"]["a"] == "b"
+    assert metadata["labels"]["helm.sh/chart"] == "x"
+    assert {owner["kind"] for owner in metadata["ownerReferences"]} == {"Node", "Namespace"}
+    (gate,) = cluster.get(*GATE)["webhooks"]
+    assert gate["failurePolicy"] == "Fail"
+    assert gate["namespaceSelector"]["matchExpressions"][1:] == [ENFORCED], "behind our own"
+    assert gate["objectSelector"]["matchLabels"] == {"team": "a"}
+
+
+async def test_what_others_added_is_named_once_and_where_our_own_is_gone_it_comes_back_beside_it(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    await registrar(cluster).register(NATIVE)
+    cluster.update(*GATE, as_the_server_shows_it, USER)
+    made = registrar(cluster)
+    await made.register(NATIVE)
+    await made.register(NATIVE)
+    (told,) = [record.message for record in caplog.records if "others narrow" in record.message]
+    assert "pod-gate.muster.dev namespaceSelector" in told
+    assert "control-plane" in told
+
+    def only_theirs(found: Object) -> None:
+        found["webhooks"][0]["namespaceSelector"] = {"matchExpressions": [ENFORCED]}
+
+    right = cluster.get(*GATE)["webhooks"]
+    cluster.update(*GATE, only_theirs, USER)
+    await made.register(NATIVE)
+    assert cluster.get(*GATE)["webhooks"] == right
+
+
+async def test_selectors_that_muster_wrote_go_when_its_settings_change_and_those_of_others_stay(
+    cluster: FakeCluster,
+) -> None:
+    team = Selector(match_labels={"team": "a"}, match_expressions=(Requirement(key="b", operator="Exists"),))
+    narrow = SETTINGS.model_copy(
+        update={
+            "webhooks": Webhooks(pod_gate=Webhook(namespace_selector=team)),
+            "excluded_namespaces": SETTINGS.excluded_namespaces | {"istio"},
+        }
+    )
+    await registrar(cluster, narrow).register(NATIVE)
+    theirs = {"key": "control-plane", "operator": "DoesNotExist"}
+    cluster.update(
+        *GATE, lambda found: found["webhooks"][0]["namespaceSelector"]["matchExpressions"].append(theirs), USER
+    )
+    await registrar(cluster, SETTINGS).register(NATIVE)
+    selector = cluster.get(*GATE)["webhooks"][0]["namespaceSelector"]
+    excluded = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "ours"]}
+    assert selector == {"matchExpressions": [excluded, theirs]}
+    before = cluster.revision
+    await registrar(cluster, SETTINGS).register(NATIVE)
+    assert cluster.revision == before
+
+
+@pytest.mark.parametrize("registered", [False, True])
+@pytest.mark.parametrize("gone", [(GATE,), (GUARD,), (GATE, GUARD)], ids=["the gate", "the guard", "both"])
+async def test_a_configuration_that_somebody_deleted_is_not_created_and_the_sentence_names_what_to_apply(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture, gone: tuple[tuple[str, str, str], ...], registered: bool
+) -> None:
+    """No right to create one: it would be a right to create any."""
+    if registered:
+        await registrar(cluster).register(NATIVE)
+    for place in gone:
+        cluster.remove(*place, USER)
+    health = Health()
+    made = registrar(cluster)
+    task = asyncio.create_task(made.keep(NATIVE, health))
+    await asyncio.sleep(0.1)
+    told = health.sentence + caplog.text
+    kinds = {GATE: "MutatingWebhookConfiguration", GUARD: "ValidatingWebhookConfiguration"}
+    assert all(f"no {kinds[place]}" in told for place in gone)
+    assert "and Muster may not create one: run `helm upgrade`, or `kubectl apply -f manifests/webhooks.yaml`" in told
+    assert not set(gone) & set(cluster.objects)
+    assert caplog.text.count("may not create one") == 1, "told once"
+    apply_the_chart(cluster, *gone)
+    await asyncio.sleep(0.1)
+    assert health.ready
+    assert all(cluster.get(*place)["webhooks"] for place in (GATE, GUARD))
+    task.cancel()
+
+
+async def test_no_gate_is_registered_without_its_guard(cluster: FakeCluster) -> None:
+    cluster.remove(*GUARD, USER)
+    health = Health()
+    await keeping(registrar(cluster), health)
+    assert not cluster.get(*GATE).get("webhooks")
+    assert not health.ready
+
+
+async def test_without_the_namespace_nothing_owns_them_and_that_is_told_once(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.remove("namespaces", "", "ours", USER)
+    made = registrar(cluster)
+    await made.register(NATIVE)
+    await made.register(NATIVE)
+    assert cluster.get(*GATE)["metadata"]["ownerReferences"] == []
+    assert sum("namespace ours does not exist" in record.message for record in caplog.records) == 1

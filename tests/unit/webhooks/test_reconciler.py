@@ -1,0 +1,293 @@
+"""The webhooks of an installed Muster: put right whatever somebody does to them, and left alone when they are right."""
+
+import asyncio
+import base64
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE
+from muster.config.loading import in_its_place
+from muster.config.types import Requirement, Selector, Settings, Webhook, Webhooks
+from muster.kube.client import Object
+from muster.kube.errors import Forbidden
+from muster.kube.resources import Resource
+from muster.runtime.health import ADMISSION, API, CERTIFICATE, SERVING, TRUST, WATCHING, Health
+from muster.serving.certificates import as_pem, new_authority
+from muster.serving.trust_bundle import Authorities
+from muster.webhooks.narrowing import WRITTEN
+from muster.webhooks.reconciler import Registrar, registered_authorities
+from tests.fake_cluster import MUSTER, USER, FakeClient, FakeCluster
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+OURS, BEFORE = (new_authority(NOW, timedelta(days=9)).certificate for _ in range(2))
+GATE, GUARD = ("mutatingwebhookconfigurations", "", "muster"), ("validatingwebhookconfigurations", "", "muster")
+CHART_LABELS = {"app.kubernetes.io/name": "muster", "app.kubernetes.io/managed-by": "Helm"}
+SETTINGS = in_its_place(Settings(probe_seconds=0.01), {"POD_NAMESPACE": "ours"})
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    made = FakeCluster()
+    made.create("namespaces", "", {"metadata": {"name": "ours", "uid": "namespace-1"}}, USER)
+    apply_the_chart(made)
+    return made
+
+
+def apply_the_chart(cluster: FakeCluster, *places: tuple[str, str, str]) -> None:
+    """Both configurations, without webhooks."""
+    for plural, namespace, name in places or (GATE, GUARD):
+        cluster.create(plural, namespace, {"metadata": {"name": name, "labels": dict(CHART_LABELS)}}, USER)
+
+
+def registrar(cluster: FakeCluster, settings: Settings = SETTINGS, client: FakeClient | None = None) -> Registrar:
+    authorities = Authorities(lambda: NOW)
+    authorities.note([OURS])
+    return Registrar(client or FakeClient(cluster), settings, authorities)
+
+
+def our_writes(cluster: FakeCluster) -> list[str]:
+    return [f"{change.verb} {change.plural}" for change in cluster.history if change.actor == MUSTER]
+
+
+async def test_they_point_at_the_service_and_belong_to_the_namespace(cluster: FakeCluster) -> None:
+    await registrar(cluster).register(NATIVE)
+    assert our_writes(cluster) == [f"MODIFIED {GUARD[0]}", f"MODIFIED {GATE[0]}"], "the guard first"
+    for place, path in ((GATE, "/pod-gate"), (GUARD, "/parallelism-guard")):
+        found = cluster.get(*place)
+        assert found["metadata"]["ownerReferences"] == [
+            {"apiVersion": "v1", "kind": "Namespace", "name": "ours", "uid": "namespace-1"}
+        ]
+        assert found["metadata"]["labels"] == CHART_LABELS, "Helm's, or it would take the object for somebody else's"
+        webhook = found["webhooks"][0]
+        assert webhook["clientConfig"] == {
+            "service": {"name": "muster", "namespace": "ours", "port": 443, "path": path},
+            "caBundle": base64.b64encode(as_pem(OURS)).decode(),
+        }
+        assert webhook["namespaceSelector"]["matchExpressions"][0]["values"] == ["kube-system", "ours"]
+
+
+async def test_what_is_right_costs_no_write(cluster: FakeCluster) -> None:
+    await registrar(cluster).register(NATIVE)
+    cluster.update(*GATE, as_the_server_shows_it, USER)
+    before = cluster.revision
+    await registrar(cluster).register(NATIVE)
+    assert cluster.revision == before
+
+
+ENFORCED = {"key": "control-plane", "operator": "NotIn", "values": ["true"]}
+"""As AKS' admissions enforcer has it."""
+
+
+def as_the_server_shows_it(found: Object) -> None:
+    """With what it adds, and what others add, which is theirs."""
+    metadata = found["metadata"]
+    metadata["labels"]["helm.sh/chart"] = "x"
+    metadata["annotations"]["a"] = "b"
+    metadata["generation"] = 3
+    metadata["ownerReferences"].append({"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"})
+    for webhook in found["webhooks"]:
+        webhook.setdefault("matchConditions", [])
+        webhook["namespaceSelector"].setdefault("matchExpressions", []).append(dict(ENFORCED))
+        webhook["objectSelector"].setdefault("matchLabels", {})["team"] = "a"
+
+
+CHANGES: dict[str, Callable[[Object], Any]] = {
+    "the bundle is emptied": lambda found: found["webhooks"][0]["clientConfig"].pop("caBundle"),
+    "the bundle is another": lambda found: found["webhooks"][0]["clientConfig"].update(caBundle="eA=="),
+    "it points elsewhere": lambda found: found["webhooks"][0]["clientConfig"]["service"].update(name="x"),
+    "it fails open": lambda found: found["webhooks"][0].update(failurePolicy="Ignore"),
+    "it waits longer": lambda found: found["webhooks"][0].update(timeoutSeconds=30),
+    "it is asked for more": lambda found: found["webhooks"][0].update(objectSelector={}, namespaceSelector={}),
+    "it is asked for less": lambda found: found["webhooks"][0]["matchConditions"].append(
+        {"name": "never", "expression": "false"}
+    ),
+    "one more webhook": lambda found: found["webhooks"].append({"name": "x"}),
+    "no webhook": lambda found: found.pop("webhooks"),
+    "no annotation": lambda found: found["metadata"].pop("annotations"),
+    "an annotation that is none": lambda found: found["metadata"]["annotations"].update({WRITTEN: "[1"}),
+    "no owner": lambda found: found["metadata"].pop("ownerReferences"),
+    "an owner that is gone": lambda found: found["metadata"]["ownerReferences"][0].update(uid="namespace-0"),
+}
+
+
+@pytest.mark.parametrize("place", [GATE, GUARD], ids=["gate", "guard"])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
+async def test_what_is_wrong_is_put_right_with_one_write(
+    cluster: FakeCluster, change: Callable[[Object], Any], place: tuple[str, str, str]
+) -> None:
+    await registrar(cluster).register(NATIVE)
+    right = cluster.get(*place)
+    cluster.update(*place, change, USER)
+    before = cluster.revision
+    await registrar(cluster).register(NATIVE)
+    again = cluster.get(*place)
+    assert again["webhooks"] == right["webhooks"]
+    assert again["metadata"]["ownerReferences"] == right["metadata"]["ownerReferences"]
+    assert again["metadata"]["annotations"] == right["metadata"]["annotations"]
+    assert cluster.revision == before + 1
+
+
+async def test_selectors_of_the_operator_narrow_ours(cluster: FakeCluster) -> None:
+    team = Selector(match_labels={"team": "a"}, match_expressions=(Requirement(key="b", operator="Exists"),))
+    webhooks = Webhooks(pod_gate=Webhook(object_selector=team, namespace_selector=team, failure_policy="Ignore"))
+    await registrar(cluster, SETTINGS.model_copy(update={"webhooks": webhooks})).register(CRD_IN_OWN_GROUP)
+    gate, groups = cluster.get(*GATE)["webhooks"]
+    guard, intents = cluster.get(*GUARD)["webhooks"]
+    exists = {"key": "b", "operator": "Exists"}
+    assert gate["objectSelector"] == {
+        "matchLabels": {"team": "a"},
+        "matchExpressions": [{"key": "batch.kubernetes.io/job-completion-index", "operator": "Exists"}, exists],
+    }
+    excluded, theirs = gate["namespaceSelector"]["matchExpressions"]
+    assert (excluded["operator"], excluded["values"], theirs) == ("NotIn", ["kube-system", "ours"], exists)
+    assert [w["failurePolicy"] for w in (gate, groups, guard, intents)] == ["Ignore", "Fail", "Fail", "Ignore"]
+    assert groups["objectSelector"] == guard["objectSelector"] == {}
+
+
+def well_except(*parts: str) -> Health:
+    health = Health()
+    for part in parts:
+        health.announce(part, f"{part} is not well")
+    return health
+
+
+async def keeping(made: Registrar, health: Health, seconds: float = 0.1) -> None:
+    task = asyncio.create_task(made.keep(NATIVE, health))
+    await asyncio.sleep(seconds)
+    assert not task.done()
+    task.cancel()
+
+
+@pytest.mark.parametrize("part", [API, WATCHING, CERTIFICATE, SERVING])
+async def test_nothing_is_registered_before_muster_can_work(cluster: FakeCluster, part: str) -> None:
+    await keeping(registrar(cluster), well_except(part))
+    assert our_writes(cluster) == []
+
+
+async def test_a_certificate_that_is_not_trusted_yet_is_what_registering_is_for(cluster: FakeCluster) -> None:
+    await keeping(registrar(cluster), well_except(TRUST))
+    assert len(our_writes(cluster)) == 2
+
+
+async def test_only_the_leader_registers(cluster: FakeCluster) -> None:
+    made, leads = registrar(cluster), False
+    made.leads = lambda: leads
+    await keeping(made, Health())
+    assert our_writes(cluster) == []
+    leads = True
+    await keeping(made, Health())
+    assert len(our_writes(cluster)) == 2
+
+
+async def test_they_are_kept_and_written_again(cluster: FakeCluster) -> None:
+    task = asyncio.create_task(registrar(cluster).keep(NATIVE, Health()))
+    await asyncio.sleep(0.1)
+    assert len(our_writes(cluster)) == 2, "a settled one is only looked at"
+    cluster.remove(*GATE, USER)
+    apply_the_chart(cluster, GATE)
+    await asyncio.sleep(0.1)
+    assert cluster.get(*GATE)["webhooks"]
+    task.cancel()
+
+
+async def test_nobody_has_to_wait_for_a_service_that_does_not_answer_yet(cluster: FakeCluster) -> None:
+    answers = iter([False, False, True])
+    asked = []
+
+    async def ask() -> bool:
+        asked.append(len(our_writes(cluster)))
+        return next(answers)
+
+    made = registrar(cluster)
+    made.service_answers = ask
+    await keeping(made, Health())
+    assert asked == [0, 0, 0], "once they are there, nobody asks"
+    assert len(our_writes(cluster)) == 2
+
+
+async def test_a_service_that_never_answers_us_may_answer_others(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def never() -> bool:
+        return False
+
+    made = registrar(cluster)
+    made.service_answers, made._patience = never, 3
+    await keeping(made, Health(), 0.2)
+    assert len(our_writes(cluster)) == 2
+    assert any("does not answer; registering all the same" in record.message for record in caplog.records)
+
+
+class Lacking(FakeClient):
+    """Without the right to write webhooks."""
+
+    async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        raise Forbidden("cannot update resource")
+
+
+async def test_webhooks_that_cannot_be_made_are_a_reason_not_to_be_ready(cluster: FakeCluster) -> None:
+    health = Health()
+    await keeping(registrar(cluster, client=Lacking(cluster)), health)
+    assert health.sentence == "not ready: the webhooks cannot be registered: cannot update resource"
+    assert not health.is_well(ADMISSION)
+
+
+async def test_webhooks_that_are_there_have_to_be_answered_right_or_not(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    await registrar(cluster).register(NATIVE)
+    cluster.update(*GATE, CHANGES["it fails open"], USER)
+    health = Health()
+    await keeping(registrar(cluster, client=Lacking(cluster)), health)
+    assert health.ready
+    assert sum("cannot update resource" in record.message for record in caplog.records) == 1, "told once"
+
+
+class MayNotChangeOwners(FakeClient):
+    """As OwnerReferencesPermissionEnforcement has it for those who may not delete."""
+
+    async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        owners = self.cluster.get(resource.plural, namespace, name)["metadata"].get("ownerReferences") or []
+        if (body["metadata"].get("ownerReferences") or []) != owners:
+            raise Forbidden("cannot set an ownerRef on a resource you can't delete")
+        return await super().replace(resource, namespace, name, body)
+
+
+async def test_an_owner_that_cannot_be_put_right_is_told_once_and_the_rest_is_put_right(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    await registrar(cluster).register(NATIVE)
+    right = cluster.get(*GATE)["webhooks"]
+    cluster.update(*GATE, CHANGES["no owner"], USER)
+    cluster.update(*GATE, CHANGES["it fails open"], USER)
+    health, before = Health(), cluster.revision
+    await keeping(registrar(cluster, client=MayNotChangeOwners(cluster)), health)
+    assert cluster.get(*GATE)["webhooks"] == right
+    assert cluster.revision == before + 1
+    assert sum("has no owner" in record.message for record in caplog.records) == 1
+    assert health.ready
+
+
+async def test_a_new_leader_vouches_for_what_was_trusted_before(cluster: FakeCluster) -> None:
+    before = Authorities(lambda: NOW)
+    before.note([BEFORE])
+    await Registrar(FakeClient(cluster), SETTINGS, before).register(NATIVE)
+    await keeping(registrar(cluster), Health())
+    assert await registered_authorities(FakeClient(cluster)) == frozenset({OURS, BEFORE})
+
+
+async def test_what_is_trusted_is_what_every_webhook_trusts(cluster: FakeCluster) -> None:
+    client = FakeClient(cluster)
+    assert await registered_authorities(client) is None
+    made = registrar(cluster)
+    made.authorities.note([BEFORE])
+    await made.register(NATIVE)
+    assert await registered_authorities(client) == frozenset({OURS, BEFORE})
+    one = base64.b64encode(as_pem(OURS)).decode()
+    cluster.update(*GUARD, lambda found: found["webhooks"][0]["clientConfig"].update(caBundle=one), USER)
+    assert await registered_authorities(client) == frozenset({OURS})
+    cluster.update(*GATE, lambda found: found["webhooks"][0]["clientConfig"].update(caBundle="%"), USER)
+    assert await registered_authorities(client) == frozenset()
