@@ -56,7 +56,16 @@ def test_every_public_name_says_what_it_is() -> None:
     assert sorted(library.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)) == library.__all__
 
 
-STRANGERS = {"kopf", "aiohttp", "kubernetes", "muster.core", "muster.kube", "muster.config", "muster.runtime"}
+STRANGERS = {
+    "kopf",
+    "aiohttp",
+    "kubernetes",
+    "muster.core",
+    "muster.kube",
+    "muster.config",
+    "muster.runtime",
+    "muster.controllers",
+}
 
 
 def test_importing_the_library_brings_nothing_of_the_operator() -> None:
