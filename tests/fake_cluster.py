@@ -16,7 +16,7 @@ from muster.kube.errors import AlreadyExists, Conflict, Forbidden, NotFound, Rej
 from muster.kube.resources import Resource
 from tests.builders import LONG_AGO, Builder, Object, copied
 
-Place = tuple[str, str, str]
+StoredKey = tuple[str, str, str]
 """Plural, namespace, name."""
 
 PLURALS = {
@@ -52,7 +52,7 @@ class FakeCluster:
     def __init__(self, read_lag: int = 0) -> None:
         self.read_lag = read_lag
         """How many changes the API server's own cache is behind, for those who ask it (resourceVersion=0)."""
-        self.objects: dict[Place, Object] = {}
+        self.objects: dict[StoredKey, Object] = {}
         self.history: list[Change] = []
         self.after_write: list[Callable[[Change], None]] = []
         self._uids = 0
@@ -132,7 +132,7 @@ class FakeCluster:
         self._uids += 1
         return f"uid-{self._uids}"
 
-    def _store(self, verb: str, place: Place, thing: Object, actor: str) -> None:
+    def _store(self, verb: str, place: StoredKey, thing: Object, actor: str) -> None:
         thing["metadata"]["resourceVersion"] = str(self.revision + 1)
         self.objects[place] = thing
         self._record(verb, place[0], thing, actor)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from muster.api.job import JobView
-from muster.core.eligibility import Policy, left_alone
+from muster.core.eligibility import Policy, skip_reason
 from tests.builders import Object
 from tests.fake_cluster import MUSTER, Change, FakeCluster, controller_uid, group_of, is_live
 
@@ -132,7 +132,7 @@ def _wrong_with_job(cluster: FakeCluster, job: JobView) -> Iterator[str]:
     if len(pods) != wanted:
         yield f"I9: Job {job.key} has {len(pods)} of {wanted} pods"
     groups = {group_of(pod) for pod in pods}
-    if left_alone(job, Policy()) is not None:
+    if skip_reason(job, Policy()) is not None:
         if groups != {job.scheduling_group or ""}:
             yield f"I5: pods of a Job that is none of our business name {groups}"
     elif groups == {""}:

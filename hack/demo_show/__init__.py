@@ -1,1 +1,1 @@
-"""A short play in which kube-scheduler starts the gangs that Muster forms; each promise is checked in front of you."""
+"""A short demo in which kube-scheduler starts the gangs that Muster forms; each promise is checked in front of you."""

@@ -58,7 +58,7 @@ class Api:
         return await self._request("DELETE", path, {"propagationPolicy": "Background"})
 
     async def watch(self, path: str, revision: str) -> AsyncIterator[tuple[str, Body]]:
-        """Every change after the revision, as it was; the play is shorter than the server's patience with a watch."""
+        """Every change after the revision, as it was; the demo is shorter than the server's patience with a watch."""
         query = {"watch": "true", "resourceVersion": revision, "timeoutSeconds": "1800"}
         endless = aiohttp.ClientTimeout(total=None)
         try:

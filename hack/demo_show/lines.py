@@ -1,4 +1,4 @@
-"""The play for a log file or a pipe: a plain line per change."""
+"""The demo for a log file or a pipe: a plain line per change."""
 
 from __future__ import annotations
 

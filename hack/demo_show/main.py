@@ -14,15 +14,15 @@ from pathlib import Path
 from rich.console import Console
 
 from demo_show.api import Api
-from demo_show.backstage import recording, wait_for_gate
+from demo_show.cluster import NODE_CPUS, NODES, OWN_MUSTER, DemoCluster, opened
 from demo_show.errors import DemoError
 from demo_show.lines import Lines
-from demo_show.play import Play
 from demo_show.promises import Promise
 from demo_show.record import Record
+from demo_show.scenario import Scenario
 from demo_show.screen import Screen
+from demo_show.setup import recording, wait_for_webhook
 from demo_show.show import Audience, Show
-from demo_show.venue import NODE_CPUS, NODES, OWN_MUSTER, Venue, opened
 
 _LOG_LINES = 10
 
@@ -66,27 +66,27 @@ def _parser() -> argparse.ArgumentParser:
 def _demo(arguments: argparse.Namespace) -> int:
     began = time.monotonic()
     show = Show(Record(), cpus=NODES * NODE_CPUS)
-    with opened(arguments.name, arguments.muster, _say) as venue:
+    with opened(arguments.name, arguments.muster, _say) as cluster:
         try:
-            asyncio.run(_perform(venue, show))
+            asyncio.run(_perform(cluster, show))
         except DemoError:
-            _tell_muster_log(venue)
+            _tell_muster_log(cluster)
             raise
         kept_all = _tell_outcome(show, time.monotonic() - began)
         if not kept_all:
-            _tell_muster_log(venue)
+            _tell_muster_log(cluster)
         if arguments.keep:
-            venue.keep()
-            _tell_how_to_go_on(venue)
+            cluster.keep()
+            _tell_how_to_go_on(cluster)
     return 0 if kept_all else 1
 
 
-async def _perform(venue: Venue, show: Show) -> None:
-    async with Api(venue.kubeconfig) as api:
-        await wait_for_gate(api, lambda: venue.muster_ended)
+async def _perform(cluster: DemoCluster, show: Show) -> None:
+    async with Api(cluster.kubeconfig) as api:
+        await wait_for_webhook(api, lambda: cluster.muster_ended)
         async with recording(api, show.record) as check_record:
             with contextlib.ExitStack() as stack:
-                await Play(api, show, _audience(show, stack), check_record).run()
+                await Scenario(api, show, _audience(show, stack), check_record).run()
 
 
 def _audience(show: Show, stack: contextlib.ExitStack) -> Audience:
@@ -108,25 +108,25 @@ def _tell_outcome(show: Show, seconds: float) -> bool:
     return True
 
 
-def _tell_muster_log(venue: Venue) -> None:
+def _tell_muster_log(cluster: DemoCluster) -> None:
     with contextlib.suppress(DemoError, OSError):
-        _say("Muster ended before the demo did. Its log:" if venue.muster_ended else "The end of Muster's log:")
-        for line in venue.muster_log.read_text(errors="replace").splitlines()[-_LOG_LINES:]:
+        _say("Muster ended before the demo did. Its log:" if cluster.muster_ended else "The end of Muster's log:")
+        for line in cluster.muster_log.read_text(errors="replace").splitlines()[-_LOG_LINES:]:
             _say(f"  {line}")
 
 
-def _tell_how_to_go_on(venue: Venue) -> None:
+def _tell_how_to_go_on(cluster: DemoCluster) -> None:
     _say(
         f"""
 The cluster and Muster stay up. Point kubectl at them:
 
-  export KUBECONFIG={venue.kubeconfig}
+  export KUBECONFIG={cluster.kubeconfig}
   kubectl apply -f examples/gang.yaml
   kubectl get jobs,workloads,podgroups,pods
 
-Without a kubectl of your own: hack/cluster kubectl --name {venue.name} get pods
-Muster's log: {venue.muster_log}
-One command ends it all, Muster too: hack/cluster down --name {venue.name}"""
+Without a kubectl of your own: hack/cluster kubectl --name {cluster.name} get pods
+Muster's log: {cluster.muster_log}
+One command ends it all, Muster too: hack/cluster down --name {cluster.name}"""
     )
 
 

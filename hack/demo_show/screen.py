@@ -1,4 +1,4 @@
-"""The play on a terminal: a table that updates, the act above it, the promises below."""
+"""The demo on a terminal: a table that updates, the act above it, the promises below."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Screen:
     def __init__(self, show: Show, console: Console) -> None:
         self._show = show
         self._console = console
-        # Refreshed by the play itself: a thread would read the record while it changes.
+        # Refreshed by the demo itself: a thread would read the record while it changes.
         self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
 
     def __enter__(self) -> Self:

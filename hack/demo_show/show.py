@@ -52,7 +52,7 @@ class Show:
 
     @property
     def cpus_taken(self) -> int:
-        """Every pod of the play asks for one."""
+        """Every pod of the demo asks for one."""
         pods = self.record.all(Kind.POD)
         return sum(
             pod.bound_at is not None and not pod.gone and pod.phase not in ("Succeeded", "Failed") for pod in pods

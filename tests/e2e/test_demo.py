@@ -49,7 +49,7 @@ def run_demo(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def processes_of(name: str) -> list[str]:
-    """Command lines that name the cluster: its components and supervisor, Muster and its companion, the demo."""
+    """Command lines that name the cluster: its components and supervisor, Muster and its sidecar, the demo."""
     found = []
     for directory in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

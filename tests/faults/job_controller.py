@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from muster.admission.pod import PodGate
+from muster.admission.pod import PodWebhook
 from muster.admission.review import Review
 from muster.api.pod import COMPLETION_INDEX_LABEL, CONTROLLER_UID_LABEL
 from tests.builders import Object, a_review, copied
@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 60.0
 @dataclass(slots=True)
 class JobController:
     cluster: FakeCluster
-    gate: Callable[[], PodGate]
+    gate: Callable[[], PodWebhook]
     """Whichever replica answers now."""
     refusals: list[str] = field(default_factory=list)
     _made: int = 0
@@ -90,7 +90,7 @@ class JobController:
                 self.refusals.append(verdict.message)
                 return False
             if verdict.join:
-                pod = patched(pod, gate.formation.observer.dialect.join(verdict.join, pod))
+                pod = patched(pod, gate.gang_former.observer.profile.join(verdict.join, pod))
         self.cluster.create("pods", namespace, pod, JOB_CONTROLLER)
         return True
 

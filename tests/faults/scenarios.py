@@ -196,7 +196,7 @@ RELEASES: list[Any] = [
         pytest.param(story, id=str(story), marks=pytest.mark.full)
         for story in (
             ADMITTED_IN_PART,
-            replace(EVICTED_REPLICAS, name="the same, with CRDs", dialect=CRD_IN_OWN_GROUP),
+            replace(EVICTED_REPLICAS, name="the same, with CRDs", profile=CRD_IN_OWN_GROUP),
             replace(
                 EVICTED_REPLICAS,
                 name="two replicas, and every suspended Job loses its PodGroup",
@@ -218,14 +218,14 @@ RESIZES: list[Any] = [
             ALL_LOST_AFTER_SUCCESS,
             RESIZE_OF_OWN_WORKLOAD,
             RESUMED_AFTER_SUCCESS,
-            replace(RESIZING_REPLICAS, name="two replicas resize, with CRDs", dialect=CRD_IN_OWN_GROUP),
+            replace(RESIZING_REPLICAS, name="two replicas resize, with CRDs", profile=CRD_IN_OWN_GROUP),
         )
     ),
 ]
 """Stories in which a gang is resized. Two of them show most of what can go wrong."""
 
 WITH_CRDS = tuple(
-    replace(story, name=f"{story.name}, with CRDs", dialect=CRD_IN_OWN_GROUP)
+    replace(story, name=f"{story.name}, with CRDs", profile=CRD_IN_OWN_GROUP)
     for story in (GATE_ONLY, REPLICAS, RECREATED, PLAIN_PODS)
 )
 """The stories in which the pods' own word on their group matters most, where they give it by annotation."""

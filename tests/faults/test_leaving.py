@@ -44,7 +44,7 @@ UNDISTURBED_CALLS = 45
 
 def _learns(number: int) -> Disturbance:
     async def disturb(world: World, process: Process, call: Call[object]) -> object:
-        world.processes[min(number, len(world.processes) - 1)].being_left = True
+        world.processes[min(number, len(world.processes) - 1)].draining = True
         return await call()
 
     return disturb

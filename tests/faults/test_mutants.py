@@ -7,21 +7,20 @@ import pytest
 
 from muster.admission import pod
 from muster.api.job import JobView
-from muster.api.profile import NATIVE, Dialect
+from muster.api.profile import NATIVE, ApiProfile
 from muster.controllers import resync
 from muster.controllers.job import executor, observer, reconciler, resizing
-from muster.controllers.job.gang_former import Formation
+from muster.controllers.job.gang_former import GangFormer
 from muster.controllers.job.observer import Observer
-from muster.controllers.job.verdicts import Verdict
+from muster.controllers.job.verdicts import CachedDecision
 from muster.core import decide, desired, ownership
 from muster.core.actions import CreateWorkload
-from muster.core.admit import ALLOWED, admit_pod
-from muster.core.admit import Verdict as Answer
+from muster.core.admit import ALLOWED, Verdict, admit_pod
 from muster.core.decide import Decision, Membership, Rules
 from muster.core.desired import desired_pod_group
 from muster.core.observed import NO_PODS, Observed, Pods
 from muster.core.reasons import Reason
-from muster.core.resize import Misfit, misfit
+from muster.core.resize import ResizeNeeded, resize_needed
 from tests.faults.disturbances import ACTORS, FAULTS, REJECTED
 from tests.faults.scenarios import (
     ALL,
@@ -72,7 +71,7 @@ def membership_is_not_sticky(patch: Patch) -> None:
 
 
 def the_gate_never_holds(patch: Patch) -> None:
-    def admit(decision: Decision) -> Answer:
+    def admit(decision: Decision) -> Verdict:
         return ALLOWED if decision.membership is Membership.HOLD else admit_pod(decision)
 
     patch.setattr(pod, "admit_pod", admit)
@@ -101,7 +100,7 @@ def what_already_exists_is_not_looked_at(patch: Patch) -> None:
 
 
 def the_annotation_is_not_read(patch: Patch) -> None:
-    patch.setattr(Dialect, "group_of", lambda self, pod: pod.group)
+    patch.setattr(ApiProfile, "group_of", lambda self, pod: pod.group)
 
 
 MUTANTS = (
@@ -146,14 +145,14 @@ def own_pair_is_not_read_by_name(patch: Patch) -> None:
 
 
 def witnesses_are_not_asked(patch: Patch) -> None:
-    async def trusted(self: Formation, ref: object, verdict: Verdict) -> Verdict:
-        return verdict
+    async def as_cached(self: GangFormer, ref: object, cached: CachedDecision) -> CachedDecision:
+        return cached
 
-    patch.setattr(Formation, "_ask_witness", trusted)
+    patch.setattr(GangFormer, "_ask_witness", as_cached)
 
 
 def a_rival_beats_the_own_pod_group(patch: Patch) -> None:
-    patch.setattr(decide, "anchor_of", lambda seen: None)
+    patch.setattr(decide, "own_pod_group", lambda seen: None)
 
 
 def pods_are_looked_for_in_the_server_s_cache(patch: Patch) -> None:
@@ -192,12 +191,12 @@ def a_group_is_made_again_in_its_old_size(patch: Patch) -> None:
 
 
 def what_is_half_replaced_is_left_so(patch: Patch) -> None:
-    def found(seen: Observed, rules: Rules) -> Misfit | None:
-        it = misfit(seen, rules)
+    def found(seen: Observed, rules: Rules) -> ResizeNeeded | None:
+        it = resize_needed(seen, rules)
         return None if it is None or it.group.metadata.deletion_timestamp else it
 
     for module in (resync, reconciler, resizing):
-        patch.setattr(module, "misfit", found)
+        patch.setattr(module, "resize_needed", found)
 
 
 def the_protection_stays(patch: Patch) -> None:

@@ -8,7 +8,7 @@ from muster.core import decide, desired
 from muster.core.decide import Decision, Rules
 from muster.core.observed import Observed
 from muster.core.reasons import Reason
-from muster.core.suspension import Release
+from muster.core.suspension import DeleteObject
 from tests.faults.disturbances import ACTORS, FAULTS, REJECTED
 from tests.faults.scenarios import ADMITTED_IN_PART, EVICTED, EVICTED_REPLICAS, RELEASES
 from tests.faults.sweep import problems_of, sweep_single, undisturbed
@@ -68,7 +68,7 @@ async def test_a_group_that_is_made_again_while_the_job_is_suspended_is_found(mo
         if not job.suspended:
             return original(job, workload, seen, rules)
         group = desired.desired_pod_group(
-            job, workload, decide._free_pod_group_name(job, workload, seen), rules.dialect
+            job, workload, decide._free_pod_group_name(job, workload, seen), rules.profile
         )
         return decide._create_pod_group(group)
 
@@ -83,9 +83,9 @@ async def test_a_release_under_living_pods_is_found(monkeypatch: pytest.MonkeyPa
 
     def hasty(seen: Observed, rules: Rules) -> Decision:
         job = seen.job
-        group = decide.anchor_of(seen)
+        group = decide.own_pod_group(seen)
         if job is not None and job.suspended and group is not None and group.metadata.deletion_timestamp is None:
-            return Decision(Reason.RELEASED, decide.Membership.HOLD, action=Release(group))
+            return Decision(Reason.RELEASED, decide.Membership.HOLD, action=DeleteObject(group))
         return original(seen, rules)
 
     monkeypatch.setattr("muster.controllers.job.gang_former.decide", hasty)

@@ -24,8 +24,8 @@ async def test_pods_say_it_in_the_words_of_their_profile(scenario: Scenario) -> 
     members = [pod for pod in world.cluster.find("pods") if group_of(pod)]
     assert bool(members) == bool(scenario.creates)
     for pod in members:
-        assert ("schedulingGroup" in pod["spec"]) is scenario.dialect.native
-        assert (pod["metadata"]["labels"].get(GROUPED_LABEL) == "true") is not scenario.dialect.native
+        assert ("schedulingGroup" in pod["spec"]) is scenario.profile.native
+        assert (pod["metadata"]["labels"].get(GROUPED_LABEL) == "true") is not scenario.profile.native
 
 
 @pytest.mark.parametrize("scenario", STORIES, ids=str)

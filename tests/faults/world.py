@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TypeVar
 
-from muster.admission.pod import PodGate
+from muster.admission.pod import PodWebhook
 from muster.api.job import JobView
 from muster.api.keys import JobKey
-from muster.api.profile import NATIVE, Dialect
-from muster.controllers.intake import Inbox
+from muster.api.profile import NATIVE, ApiProfile
+from muster.controllers.intake import Intake
 from muster.controllers.job.executor import Executor
-from muster.controllers.job.gang_former import Formation, Unsettled
+from muster.controllers.job.gang_former import GangFormer, Unsettled
 from muster.controllers.job.observer import Observer
 from muster.controllers.job.reconciler import Reconciler
 from muster.controllers.resync import Resync
@@ -23,7 +23,7 @@ from muster.kube.client import Object
 from muster.kube.errors import KubeError, Terminating
 from muster.kube.resources import Resource
 from muster.runtime import ttl_cache
-from muster.runtime.event_recorder import Recorder
+from muster.runtime.event_recorder import EventRecorder
 from muster.runtime.health import Health
 from muster.runtime.workqueue import WorkQueue
 from tests.builders import Builder
@@ -57,7 +57,7 @@ class Scenario:
 
     name: str
     start: tuple[Builder, ...]
-    dialect: Dialect = NATIVE
+    profile: ApiProfile = NATIVE
     watching: bool = True
     """False: the streams are down, and the gate is on its own."""
     eager: bool = True
@@ -89,21 +89,21 @@ class Process:
     """One life of Muster: all that it keeps in memory, lost in a crash."""
 
     def __init__(self, world: "World", number: int = 0) -> None:
-        self.world, self.number, self.dead, self.being_left = world, number, False, False
+        self.world, self.number, self.dead, self.draining = world, number, False, False
         client = DisturbedClient(FakeClient(world.cluster), self)
-        self.dialect = dialect = world.scenario.dialect
+        self.profile = profile = world.scenario.profile
         policy = world.scenario.policies[min(number, len(world.scenario.policies) - 1)]
-        rules = Rules(dialect, replace(policy, groups_by_annotation=not dialect.native))
+        rules = Rules(profile, replace(policy, groups_by_annotation=not profile.native))
         self.cache, self.queue = Cache(), WorkQueue[JobKey]()
-        observer = Observer(client, dialect, self.cache)
-        self.recorder = Recorder(FakeClient(world.cluster), "test")
-        formation = Formation(
-            observer, Executor(observer), rules, self.recorder, Health(), being_left=lambda: self.being_left
+        observer = Observer(client, profile, self.cache)
+        self.recorder = EventRecorder(FakeClient(world.cluster), "test")
+        gang_former = GangFormer(
+            observer, Executor(observer), rules, self.recorder, Health(), draining=lambda: self.draining
         )
-        self.gate = PodGate(formation)
-        self.reconciler = Reconciler(self.cache, self.queue, formation, rules)
+        self.gate = PodWebhook(gang_former)
+        self.reconciler = Reconciler(self.cache, self.queue, gang_former, rules)
         self.resync = Resync(observer, self.queue, rules, every_seconds=300)
-        self.inbox = Inbox(self.cache, self.queue, formation)
+        self.intake = Intake(self.cache, self.queue, gang_former)
         self.position = 0
         self._posting = asyncio.create_task(self.recorder.run())
 
@@ -113,10 +113,10 @@ class Process:
 
     async def watch(self, lag: int) -> None:
         """List once, then show the cache what happened since, `lag` changes late."""
-        if not self.cache.trusted:
+        if not self.cache.has_synced:
             self.position = self.world.cluster.revision
             await self.resync.once()
-            self.cache.trusted = True
+            self.cache.has_synced = True
         upto = max(self.position, self.world.cluster.revision - lag)
         for change in self.world.cluster.history[self.position : upto]:
             if change.plural in WATCHED:
@@ -125,11 +125,11 @@ class Process:
 
     def _show(self, plural: str, raw: Object, deleted: bool) -> None:
         if plural == "jobs":
-            self.inbox.job(JobView.parse(raw), deleted)
+            self.intake.job(JobView.parse(raw), deleted)
         elif plural == "workloads":
-            self.inbox.workload(self.dialect.read_workload(raw), deleted)
+            self.intake.workload(self.profile.read_workload(raw), deleted)
         else:
-            self.inbox.pod_group(self.dialect.read_pod_group(raw), deleted)
+            self.intake.pod_group(self.profile.read_pod_group(raw), deleted)
 
     async def work(self, lag: int) -> bool:
         """Look, then do everything that is queued once; False if something has to be tried again."""

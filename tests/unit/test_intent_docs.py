@@ -10,7 +10,7 @@ import yaml
 from muster.api.job import JobView
 from muster.api.profile import NATIVE
 from muster.core.desired import desired_workload
-from muster.core.eligibility import left_alone
+from muster.core.eligibility import skip_reason
 from muster.core.intent import read_intent
 from muster.core.intent_warnings import complaints
 from muster.core.policy import Policy
@@ -25,7 +25,7 @@ RACK = {"topology": [{"key": "topology.kubernetes.io/rack"}]}
 
 
 def template(job: JobView) -> dict[str, object]:
-    assert left_alone(job, Policy()) is None
+    assert skip_reason(job, Policy()) is None
     assert list(complaints(job, None, Policy())) == []
     (made,) = NATIVE.manifest(desired_workload(job, "w"))["spec"]["podGroupTemplates"]
     return {key: value for key, value in made.items() if key != "name"}

@@ -8,7 +8,7 @@ from muster.api.job import SCHEDULING_ANNOTATION, JobView
 from muster.api.keys import JobKey
 from muster.controllers.store import Cache
 from muster.core.admit import Verdict
-from muster.core.decide import Rules, anchor_of
+from muster.core.decide import Rules, own_pod_group
 from muster.core.intent_warnings import complaints
 
 
@@ -25,7 +25,7 @@ class IntentReview:
 
     def _warnings(self, review: Review, new: JobView) -> Iterator[str]:
         seen = self.cache.observe(new.key)
-        group = anchor_of(seen) if seen.job is not None and seen.job.uid == new.uid else None
+        group = own_pod_group(seen) if seen.job is not None and seen.job.uid == new.uid else None
         told = [warning for each in complaints(new, group, self.rules.policy) for warning in each.warnings]
         yield from told
         was = JobView.parse(review.old).intent if review.old else None

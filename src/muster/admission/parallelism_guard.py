@@ -14,9 +14,9 @@ from muster.core.eligibility import preset_group
 from muster.core.observed import Observed
 from muster.core.reasons import EventReason
 from muster.kube.errors import KubeError
-from muster.runtime.event_recorder import Recorder
+from muster.runtime.event_recorder import EventRecorder
 from muster.runtime.tasks import Task
-from muster.runtime.ttl_cache import Memory
+from muster.runtime.ttl_cache import TtlCache
 
 MOST_EVENTS = 20
 """Refusals of one Job that are posted within an hour: anybody on the network can ask for one more number."""
@@ -33,8 +33,8 @@ class ParallelismGuard:
 
     observer: Observer
     rules: Rules
-    recorder: Recorder
-    _posted: Memory[Uid, int] = field(default_factory=lambda: Memory(EVENT_SECONDS))
+    recorder: EventRecorder
+    _posted: TtlCache[Uid, int] = field(default_factory=lambda: TtlCache(EVENT_SECONDS))
 
     async def review(self, review: Review, seconds: float) -> Verdict:
         old, new = JobView.parse(review.old), JobView.parse(review.new)
@@ -72,5 +72,5 @@ class ParallelismGuard:
         if verdict.reason is None or posted >= MOST_EVENTS:
             return
         identity = f"{verdict.reason} {new.parallelism}"
-        if self.recorder.warn(job, EventReason.PARALLELISM_REFUSED, verdict.message, identity):
+        if self.recorder.warning(job, EventReason.PARALLELISM_REFUSED, verdict.message, identity):
             self._posted.remember(job.uid, posted + 1)

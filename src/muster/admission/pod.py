@@ -1,4 +1,4 @@
-"""The pod gate: no pod of a gang Job exists before its PodGroup does, and each one is a member."""
+"""The pod webhook: no pod of a gang Job exists before its PodGroup does, and each one is a member."""
 
 import asyncio
 import logging
@@ -8,13 +8,13 @@ from muster.admission.review import Review, failure
 from muster.api.keys import JobRef, Uid
 from muster.api.pod import PodView
 from muster.api.wire import Unreadable
-from muster.controllers.job.gang_former import Formation, Unsettled
+from muster.controllers.job.gang_former import GangFormer, Unsettled
 from muster.core.admit import ALLOWED, Verdict, admit_pod
 from muster.core.decide import Decision, Membership, decide
 from muster.core.observed import Observed
 from muster.kube.errors import KubeError
 from muster.runtime.tasks import Task
-from muster.runtime.ttl_cache import Memory
+from muster.runtime.ttl_cache import TtlCache
 
 logger = logging.getLogger(__name__)
 
@@ -23,11 +23,11 @@ REPORTED_JOBS = 1_000
 
 
 @dataclass(slots=True)
-class PodGate:
-    formation: Formation
+class PodWebhook:
+    gang_former: GangFormer
     fail_open: bool = False
     """failurePolicy is Ignore: what Muster cannot judge passes without its gang. Otherwise it waits."""
-    _reported: Memory[Uid, bool] = field(default_factory=lambda: Memory(REPORTED_SECONDS, REPORTED_JOBS))
+    _reported: TtlCache[Uid, bool] = field(default_factory=lambda: TtlCache(REPORTED_SECONDS, REPORTED_JOBS))
     """Jobs on which Muster failed, and on which it has posted an event or tried to."""
 
     async def review(self, review: Review, seconds: float) -> Verdict:
@@ -35,14 +35,14 @@ class PodGate:
         # In admission the pod's own metadata may still lack its namespace; the request has it.
         pod = replace(PodView.parse(review.new), namespace=review.namespace)
         ref = pod.job
-        if ref is None or self.formation.observer.dialect.group_of(pod):
+        if ref is None or self.gang_former.observer.profile.group_of(pod):
             return ALLOWED
         if not ref.can_exist:
-            return admit_pod(decide(Observed(None), self.formation.rules))
+            return admit_pod(decide(Observed(None), self.gang_former.rules))
         deadline = asyncio.get_running_loop().time() + seconds
         try:
             async with asyncio.timeout_at(deadline):
-                decision = await (self.formation.preview(ref) if review.dry_run else self._decide(ref))
+                decision = await (self.gang_former.preview(ref) if review.dry_run else self._decide(ref))
         except TimeoutError:
             return _later(f"the gang of Job {ref.key.name!r} could not be formed within {seconds:.1f} s")
         except (KubeError, Unsettled) as error:
@@ -58,10 +58,10 @@ class PodGate:
     async def _decide(self, ref: JobRef) -> Decision:
         """A Job can go while its gang is formed. A pod made after that helps nobody, and does harm: the Job controller
         waits up to five minutes for it before it makes the pods of a new Job of the same name. Refused, it does not."""
-        decision = await self.formation.ensure(ref)
-        if decision.membership is not Membership.JOIN or await self.formation.observer.exists(ref):
+        decision = await self.gang_former.ensure(ref)
+        if decision.membership is not Membership.JOIN or await self.gang_former.observer.exists(ref):
             return decision
-        return decide(Observed(None), self.formation.rules)
+        return decide(Observed(None), self.gang_former.rules)
 
     async def _fail(self, ref: JobRef, error: Exception, deadline: float, dry_run: bool) -> Verdict:
         """The pod follows its living siblings, so that a bug splits no gang. Without any, failurePolicy decides."""
@@ -71,32 +71,32 @@ class PodGate:
         return ALLOWED if self.fail_open else _later(failure(f"Job {ref.key.name!r}", error))
 
     def _report(self, ref: JobRef, error: Exception, dry_run: bool) -> None:
-        recorder, job = self.formation.recorder, self.formation.observer.cache.jobs.get(ref.key)
+        recorder, job = self.gang_former.recorder, self.gang_former.observer.cache.jobs.get(ref.key)
         known = job if job is not None and job.uid == ref.uid and not dry_run else None
-        recorder.internal_error(Task.POD_GATE, ref.key, known, error)
+        recorder.internal_error(Task.POD_WEBHOOK, ref.key, known, error)
         if known is None and not dry_run and not self._reported.recall(ref.uid):
             self._reported.remember(ref.uid, True)
-            self.formation.errands.begin(self._read_and_report(ref, error), f"report {ref.key}")
+            self.gang_former.background.begin(self._read_and_report(ref, error), f"report {ref.key}")
 
     async def _read_and_report(self, ref: JobRef, error: Exception) -> None:
         """For a Job that the cache does not know: one read, so that a made-up Job costs no more than that."""
         try:
-            if (job := await self.formation.observer.job(ref)) is not None:
-                self.formation.recorder.post_internal_error(job, error)
+            if (job := await self.gang_former.observer.job(ref)) is not None:
+                self.gang_former.recorder.post_internal_error(job, error)
         except KubeError:
             return  # the leader posts the same event as soon as it can
         except Exception as another:  # noqa: BLE001
-            self.formation.recorder.errors.note(Task.POD_GATE, ref.key, another)
+            self.gang_former.recorder.errors.note(Task.POD_WEBHOOK, ref.key, another)
 
     async def _living_group(self, ref: JobRef, deadline: float) -> str:
         """The PodGroup that a living pod of the Job names; empty if there is none, or nobody can tell."""
         try:
             async with asyncio.timeout_at(deadline):
-                return (await self.formation.observer.pods(ref)).group
+                return (await self.gang_former.observer.pods(ref)).group
         except (KubeError, TimeoutError, Unreadable):
             return ""
         except Exception as error:  # noqa: BLE001
-            self.formation.recorder.errors.note(Task.POD_GATE, ref.key, error)
+            self.gang_former.recorder.errors.note(Task.POD_WEBHOOK, ref.key, error)
             return ""
 
 

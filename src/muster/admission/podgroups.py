@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from muster.admission.review import Review
-from muster.api.profile import Dialect
+from muster.api.profile import ApiProfile
 from muster.api.v1alpha2.podgroup import PROTECTION
 from muster.api.wire import Raw, mapping, texts
 from muster.controllers.podgroup.defaulting import Completion
@@ -19,10 +19,10 @@ Patch = list[dict[str, Any]]
 @dataclass(slots=True)
 class PodGroupReview:
     completion: Completion
-    dialect: Dialect
+    profile: ApiProfile
 
     async def review(self, review: Review, seconds: float) -> tuple[Verdict, Patch | None]:
-        group = self.dialect.read_pod_group(_with_namespace(review))
+        group = self.profile.read_pod_group(_with_namespace(review))
         try:
             async with asyncio.timeout(seconds):
                 outcome = await self.completion.review(group)

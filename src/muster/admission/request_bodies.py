@@ -28,7 +28,7 @@ class _Body:
         return self.request.remote or ""
 
 
-class Intake:
+class BodyReader:
     def __init__(self, total: int = LARGE_BYTES, seconds: float = BODY_SECONDS) -> None:
         self._total, self._seconds = total, seconds
         self._large: dict[_Body, None] = {}

@@ -12,9 +12,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from muster.admission.intents import IntentReview
 from muster.admission.parallelism_guard import ParallelismGuard
-from muster.admission.pod import PodGate
+from muster.admission.pod import PodWebhook
 from muster.admission.podgroups import PodGroupReview
-from muster.admission.request_bodies import KIB, MIB, Intake
+from muster.admission.request_bodies import KIB, MIB, BodyReader
 from muster.admission.review import (
     POD_GROUP,
     POD_OR_JOB,
@@ -26,7 +26,7 @@ from muster.admission.review import (
     answer,
     failure,
 )
-from muster.api.profile import Dialect
+from muster.api.profile import ApiProfile
 from muster.api.wire import Unreadable
 from muster.core.admit import ALLOWED, Verdict
 from muster.kube.lanes import Lane, in_lane
@@ -37,7 +37,7 @@ from muster.runtime.tasks import Task
 
 logger = logging.getLogger(__name__)
 
-GATE_PATH = "/pod-gate"
+PODS_PATH = "/pod-gate"
 GUARD_PATH = "/parallelism-guard"
 POD_GROUPS_PATH = "/pod-groups"
 INTENTS_PATH = "/intents"
@@ -64,11 +64,11 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class WebhookHandlers:
     """Who answers, for one profile of the API."""
 
-    dialect: Dialect
-    gate: PodGate
+    profile: ApiProfile
+    pods: PodWebhook
     guard: ParallelismGuard
     pod_groups: PodGroupReview | None
     """Only where the PodGroups are Muster's own CRD: the built-in ones are checked by the server."""
@@ -78,10 +78,10 @@ class Desk:
 @dataclass(slots=True)
 class AdmissionServer:
     health: Health
-    desk: Desk | None = None
+    handlers: WebhookHandlers | None = None
     """None until the first API was found. It stays when an API goes: then it says what is wrong."""
     metrics: Metrics = field(default_factory=Metrics)
-    intake: Intake = field(default_factory=Intake)
+    bodies: BodyReader = field(default_factory=BodyReader)
     errors: InternalErrors = field(init=False)
     _logged_at: float = -UNREADABLE_EVERY_SECONDS
 
@@ -90,7 +90,7 @@ class AdmissionServer:
 
     def application(self) -> web.Application:
         app = web.Application()
-        app.router.add_post(GATE_PATH, self._gate)
+        app.router.add_post(PODS_PATH, self._pods)
         app.router.add_post(GUARD_PATH, self._guard)
         app.router.add_post(POD_GROUPS_PATH, self._pod_groups)
         app.router.add_post(INTENTS_PATH, self._intents)
@@ -108,30 +108,30 @@ class AdmissionServer:
         app.router.add_get("/livez", self._alive)
         app.router.add_get("/readyz", self._ready)
 
-    async def _gate(self, request: web.Request) -> web.Response:
-        async def judge(desk: Desk, review: Review, seconds: float) -> Judgement:
-            verdict = await desk.gate.review(review, seconds)
-            return verdict, desk.dialect.join(verdict.join, review.new) if verdict.join else None
+    async def _pods(self, request: web.Request) -> web.Response:
+        async def handle(handlers: WebhookHandlers, review: Review, seconds: float) -> Answered:
+            verdict = await handlers.pods.review(review, seconds)
+            return verdict, handlers.profile.join(verdict.join, review.new) if verdict.join else None
 
-        return await self._respond(request, _GATE, judge)
+        return await self._respond(request, _PODS, handle)
 
     async def _guard(self, request: web.Request) -> web.Response:
-        async def judge(desk: Desk, review: Review, seconds: float) -> Judgement:
-            return await desk.guard.review(review, seconds), None
+        async def handle(handlers: WebhookHandlers, review: Review, seconds: float) -> Answered:
+            return await handlers.guard.review(review, seconds), None
 
-        return await self._respond(request, _GUARD, judge)
+        return await self._respond(request, _GUARD, handle)
 
     async def _pod_groups(self, request: web.Request) -> web.Response:
-        async def judge(desk: Desk, review: Review, seconds: float) -> Judgement:
-            return await desk.pod_groups.review(review, seconds) if desk.pod_groups else (ALLOWED, None)
+        async def handle(handlers: WebhookHandlers, review: Review, seconds: float) -> Answered:
+            return await handlers.pod_groups.review(review, seconds) if handlers.pod_groups else (ALLOWED, None)
 
-        return await self._respond(request, _POD_GROUPS, judge)
+        return await self._respond(request, _POD_GROUPS, handle)
 
     async def _intents(self, request: web.Request) -> web.Response:
-        async def judge(desk: Desk, review: Review, _seconds: float) -> Judgement:
-            return desk.intents.review(review) if desk.intents else ALLOWED, None
+        async def handle(handlers: WebhookHandlers, review: Review, _seconds: float) -> Answered:
+            return handlers.intents.review(review) if handlers.intents else ALLOWED, None
 
-        return await self._respond(request, _INTENTS, judge)
+        return await self._respond(request, _INTENTS, handle)
 
     async def _metrics(self, _: web.Request) -> web.Response:
         try:
@@ -152,20 +152,20 @@ class AdmissionServer:
         return web.Response(text=f"{self.health.sentence}\n", status=200 if self.health.ready else 503)
 
     @in_lane(Lane.ADMISSION)
-    async def _respond(self, request: web.Request, webhook: "_Webhook", judge: "Judge") -> web.Response:
+    async def _respond(self, request: web.Request, webhook: "_Webhook", handle: "Handler") -> web.Response:
         try:
-            review = Review.parse(await self.intake.read(request, webhook.body_bytes), webhook.shape)
+            review = Review.parse(await self.bodies.read(request, webhook.body_bytes), webhook.shape)
         except NotAReview as error:
             return web.Response(status=400, text=f"not an AdmissionReview: {error}\n")
         began = time.perf_counter()
         verdict, patch = ALLOWED, None
         try:
-            if self.desk is None:
+            if self.handlers is None:
                 verdict = self._without(webhook.task, self.health.sentence)
             elif review.problem:
                 verdict = self._unread(webhook.task, review.problem)
             elif review.operation in webhook.operations:
-                verdict, patch = await judge(self.desk, review, time_to_answer(request.query.get("timeout", "")))
+                verdict, patch = await handle(self.handlers, review, time_to_answer(request.query.get("timeout", "")))
             body = answer(review, verdict, patch, webhook.refusal_code)
         except Unreadable as error:
             verdict = self._unread(webhook.task, str(error))
@@ -182,14 +182,14 @@ class AdmissionServer:
         return response
 
     def _without(self, webhook: Task, why: str) -> Verdict:
-        """What is answered where nobody can judge. Advice is left out; everything else waits, as far as it may."""
-        fail_open = webhook is Task.POD_GATE and self.desk is not None and self.desk.gate.fail_open
+        """What is answered where nobody can handle. Advice is left out; everything else waits, as far as it may."""
+        fail_open = webhook is Task.POD_WEBHOOK and self.handlers is not None and self.handlers.pods.fail_open
         advisory = webhook is Task.INTENTS
         return ALLOWED if advisory or fail_open else Verdict(allowed=False, message=f"muster: {why}")
 
     def _unread(self, webhook: Task, problem: str) -> Verdict:
         """A pod may belong to a gang, so it does not pass without its group. Other objects are not Muster's to stop."""
-        if webhook is Task.POD_GATE:
+        if webhook is Task.POD_WEBHOOK:
             return self._without(webhook, f"Muster cannot read the pod: {problem}")
         if time.monotonic() - self._logged_at > UNREADABLE_EVERY_SECONDS:
             self._logged_at = time.monotonic()
@@ -206,13 +206,13 @@ class _Webhook:
     shape: Shape = POD_OR_JOB
 
 
-_GATE = _Webhook(Task.POD_GATE, frozenset({"CREATE"}), ONE_OBJECT_BYTES, REFUSED_FOR_NOW)
+_PODS = _Webhook(Task.POD_WEBHOOK, frozenset({"CREATE"}), ONE_OBJECT_BYTES, REFUSED_FOR_NOW)
 _GUARD = _Webhook(Task.PARALLELISM_GUARD, frozenset({"UPDATE"}), TWO_OBJECTS_BYTES)
 _POD_GROUPS = _Webhook(Task.POD_GROUPS_WEBHOOK, frozenset({"CREATE"}), POD_GROUP_BYTES, shape=POD_GROUP)
 _INTENTS = _Webhook(Task.INTENTS, frozenset({"CREATE", "UPDATE"}), TWO_OBJECTS_BYTES)
 
-Judgement = tuple[Verdict, list[dict[str, Any]] | None]
-Judge = Callable[[Desk, Review, float], Awaitable[Judgement]]
+Answered = tuple[Verdict, list[dict[str, Any]] | None]
+Handler = Callable[[WebhookHandlers, Review, float], Awaitable[Answered]]
 
 
 def time_to_answer(timeout: str) -> float:

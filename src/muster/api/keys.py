@@ -4,6 +4,8 @@ import re
 from typing import NamedTuple, NewType
 
 Uid = NewType("Uid", str)
+ObjectKey = tuple[str, str]
+"""Namespace and name of an object of a known kind."""
 
 
 _NAME = re.compile(r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")

@@ -25,7 +25,7 @@ _KEPT = ("name", "namespace", "labels", "annotations", "ownerReferences")
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class ApiProfile:
     group: str
     version: str
     native: bool = True
@@ -36,7 +36,7 @@ class Dialect:
         return f"{self.group}/{self.version}"
 
     @property
-    def profile(self) -> str:
+    def name(self) -> str:
         """Its name, for other replicas."""
         return "native" if self.native else f"crd.{self.group}"
 
@@ -82,14 +82,14 @@ class Dialect:
         ]
 
 
-NATIVE = Dialect(group="scheduling.k8s.io", version="v1alpha2")
-CRD_IN_KUBERNETES_GROUP = Dialect(group="scheduling.k8s.io", version="v1alpha2", native=False)
-CRD_IN_OWN_GROUP = Dialect(group="scheduling.muster.dev", version="v1alpha2", native=False)
+NATIVE = ApiProfile(group="scheduling.k8s.io", version="v1alpha2")
+CRD_IN_KUBERNETES_GROUP = ApiProfile(group="scheduling.k8s.io", version="v1alpha2", native=False)
+CRD_IN_OWN_GROUP = ApiProfile(group="scheduling.muster.dev", version="v1alpha2", native=False)
 
 
-def dialect_named(profile: str) -> Dialect | None:
+def profile_named(name: str) -> ApiProfile | None:
     known = (NATIVE, CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP)
-    return next((each for each in known if each.profile == profile), None)
+    return next((each for each in known if each.name == name), None)
 
 
 def _add(metadata: Raw, field: str, key: str, value: str) -> dict[str, Any]:

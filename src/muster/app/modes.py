@@ -14,21 +14,21 @@ from muster.runtime.health import CERTIFICATE, SERVING, TRUST, Health
 from muster.runtime.leader_election import Lead
 from muster.runtime.metrics import Metrics
 from muster.serving.certificates import ServingCertificate, self_signed
-from muster.serving.listener import Listening, Place, ask
-from muster.serving.renewer import Renewal
+from muster.serving.listener import Address, Listening, ask
+from muster.serving.renewer import CertificateRenewer
 from muster.serving.rotation import Plan
 from muster.serving.sources import Files, SharedSecret, Source
-from muster.serving.tls import ClientCA, Door
-from muster.serving.trust_bundle import Authorities
-from muster.webhooks.dev import Registration
-from muster.webhooks.reconciler import Registrar, registered_authorities
+from muster.serving.tls import ClientCA, ReloadingTls
+from muster.serving.trust_bundle import TrustBundle
+from muster.webhooks.dev import DevWebhooks
+from muster.webhooks.reconciler import WebhookReconciler, registered_authorities
 
 
-class Role(Protocol):
-    door: Door
-    registration: Registration | Registrar | None
+class ServingMode(Protocol):
+    tls: ReloadingTls
+    webhooks: DevWebhooks | WebhookReconciler | None
 
-    def begin(self, client: KubeClient, listening: Listening, health: Health, metrics: Metrics) -> None:
+    def begin(self, client: KubeClient, listening: Listening, health: Health, metrics: Metrics, lead: Lead) -> None:
         """The port is open, and the API server can be asked."""
 
     async def run(self) -> None:
@@ -44,13 +44,20 @@ class Dev:
     def __init__(self, settings: Settings, client_ca: ClientCA | None = None) -> None:
         self._settings = settings
         self._certificate = self_signed(settings.serving.address)
-        self.door = Door(self._certificate, client_ca)
-        self.registration: Registration | Registrar | None = None
+        self.tls = ReloadingTls(self._certificate, client_ca)
+        self.webhooks: DevWebhooks | WebhookReconciler | None = None
 
-    def begin(self, client: KubeClient, listening: Listening, health: Health, metrics: Metrics) -> None:  # noqa: ARG002
+    def begin(
+        self,
+        client: KubeClient,
+        listening: Listening,
+        health: Health,  # noqa: ARG002
+        metrics: Metrics,  # noqa: ARG002
+        lead: Lead,  # noqa: ARG002
+    ) -> None:
         base_url = f"https://{self._settings.serving.address}:{listening.port}"
-        self._own = Registration(client, base_url, self._certificate.authority, self._settings)
-        self.registration = self._own
+        self._own = DevWebhooks(client, base_url, self._certificate.authority, self._settings)
+        self.webhooks = self._own
 
     async def run(self) -> None:
         await asyncio.Event().wait()
@@ -60,12 +67,12 @@ class Dev:
         await self._own.remove()
 
 
-class Given:
+class StaticCertificate:
     """A certificate from the command line; somebody else registers the webhooks."""
 
     def __init__(self, certificate: ServingCertificate, client_ca: ClientCA | None = None) -> None:
-        self.door = Door(certificate, client_ca)
-        self.registration: Registration | Registrar | None = None
+        self.tls = ReloadingTls(certificate, client_ca)
+        self.webhooks: DevWebhooks | WebhookReconciler | None = None
 
     @classmethod
     def read(cls, certificate: Path, key: Path, client_ca: ClientCA | None = None) -> Self:
@@ -74,7 +81,7 @@ class Given:
         except OSError as error:  # an SSLError is one, too
             raise Failure(f"cannot serve with {certificate} and {key}: {error.strerror or error}") from error
 
-    def begin(self, client: KubeClient, listening: Listening, health: Health, metrics: Metrics) -> None:
+    def begin(self, client: KubeClient, listening: Listening, health: Health, metrics: Metrics, lead: Lead) -> None:
         pass
 
     async def run(self) -> None:
@@ -84,51 +91,49 @@ class Given:
         pass
 
 
-class Installed:
+class InCluster:
     """One of the replicas behind a Service: the certificate is shared, and whoever leads keeps the webhooks right."""
 
     def __init__(self, settings: Settings, client_ca: ClientCA | None = None) -> None:
         self._settings = settings
-        self.door = Door(client_ca=client_ca)
-        self.registration: Registration | Registrar | None = None
+        self.tls = ReloadingTls(client_ca=client_ca)
+        self.webhooks: DevWebhooks | WebhookReconciler | None = None
 
-    def begin(self, client: KubeClient, listening: Listening, health: Health, metrics: Metrics) -> None:
+    def begin(self, client: KubeClient, listening: Listening, health: Health, metrics: Metrics, lead: Lead) -> None:
         settings, host = self._settings, self._settings.service.host
         health.announce(CERTIFICATE, "there is no certificate to serve admission with yet")
         health.announce(TRUST, "the API server does not trust the certificate yet")
         health.announce(SERVING, "admission has not answered on its own port yet")
-        authorities = Authorities(_now)
-        self._registrar = Registrar(client, settings, authorities, service_answers=self._through_service)
-        self.registration = self._registrar
-        self._renewal = Renewal(
+        trust_bundle = TrustBundle(_now)
+        self.webhooks = WebhookReconciler(
+            client, settings, trust_bundle, lead.leads, lead.uninstalled, service_answers=self._through_service
+        )
+        self._renewer = CertificateRenewer(
             source=_source(client, settings),
-            door=self.door,
+            tls=self.tls,
             host=host,
             health=health,
-            authorities=authorities,
+            trust_bundle=trust_bundle,
             registered=partial(registered_authorities, client),
-            ask_self=partial(ask, listening.place, host, handshake_only=self.door.wants_certificates),
+            ask_self=partial(ask, listening.address, host, handshake_only=self.tls.wants_certificates),
             every_seconds=settings.probe_seconds,
             clock=_now,
             metrics=metrics,
+            uninstalled=lead.uninstalled,
         )
 
-    def heed(self, lead: Lead) -> None:
-        self._registrar.leads = lead.leads
-        self._registrar.left = self._renewal.left = lead.left
-
     async def run(self) -> None:
-        await self._renewal.run()
+        await self._renewer.run()
 
     async def _through_service(self) -> bool:
         """A pod is told where the Services of its namespace are. Where nobody told, nobody can ask."""
-        service, served = self._settings.service, self.door.certificate
+        service, served = self._settings.service, self.tls.certificate
         prefix = f"{service.name.upper().replace('-', '_')}_SERVICE"
         host, port = os.environ.get(f"{prefix}_HOST"), os.environ.get(f"{prefix}_PORT", "")
         if not host or not port.isdecimal() or served is None:
             return True
-        place = Place(host, int(port))
-        return not await ask(place, service.host, served, handshake_only=self.door.wants_certificates)
+        address = Address(host, int(port))
+        return not await ask(address, service.host, served, handshake_only=self.tls.wants_certificates)
 
     async def end(self) -> None:
         """The webhooks stay: other replicas answer them, and so will the next one in this place."""

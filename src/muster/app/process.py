@@ -12,8 +12,8 @@ from typing import Any
 
 from muster.admission.server import AdmissionServer
 from muster.app.failure import Failure
-from muster.app.generation import live
-from muster.app.modes import Installed, Role
+from muster.app.generation import run_generations
+from muster.app.modes import InCluster, ServingMode
 from muster.app.wiring import Cluster
 from muster.config.types import Settings
 from muster.controllers.profile.agreement import Agreement, LeaseAgreement, OwnAgreement
@@ -22,8 +22,8 @@ from muster.kube.client import KubeClient
 from muster.kube.credentials import Credentials
 from muster.kube.errors import plain_text
 from muster.kube.http import HttpClient
-from muster.runtime.background import Errands
-from muster.runtime.event_recorder import Recorder
+from muster.runtime.background import BackgroundTasks
+from muster.runtime.event_recorder import EventRecorder
 from muster.runtime.health import API, STAYING, Health
 from muster.runtime.internal_errors import InternalErrors
 from muster.runtime.leader_election import Alone, Lead, Leadership
@@ -41,7 +41,7 @@ FEW = Limits(connections=64)
 """Kubelets and Prometheus are few, and file descriptors are for admission and the API server."""
 
 
-async def serve(role: Role, credentials: Credentials, settings: Settings) -> None:
+async def serve(mode: ServingMode, credentials: Credentials, settings: Settings) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -50,18 +50,18 @@ async def serve(role: Role, credentials: Credentials, settings: Settings) -> Non
     metrics = Metrics()
     server = AdmissionServer(health, metrics=metrics)
     client = HttpClient(credentials, metrics.count_call)
-    recorder = Recorder(client, identity(), metrics)
+    recorder = EventRecorder(client, identity(), metrics)
     supervisor = Supervisor(health, recorder.errors)
-    async with client, Errands() as errands, _listening(server, settings, role, supervisor) as listening:
-        role.begin(client, listening, health, metrics)
-        lead = _lead(role, client, settings, metrics)
+    async with client, BackgroundTasks() as background, _listening(server, settings, mode, supervisor) as listening:
+        lead = _lead(mode, client, settings, metrics)
+        mode.begin(client, listening, health, metrics, lead)
         asyncio.get_running_loop().set_exception_handler(partial(_on_loop_error, recorder.errors))
-        work = recorder, errands, supervisor, lead, _agreement(lead, client, settings)
-        cluster = Cluster(client, credentials, settings, health, server, role.registration, *work)
+        work = recorder, background, supervisor, lead, _agreement(lead, client, settings)
+        cluster = Cluster(client, credentials, settings, health, server, mode.webhooks, *work)
         works: dict[Task, Work] = {
-            Task.GENERATION: partial(live, cluster),
+            Task.GENERATION: partial(run_generations, cluster),
             Task.EVENTS: recorder.run,
-            Task.CERTIFICATES: role.run,
+            Task.CERTIFICATES: mode.run,
             Task.LEADER_ELECTION: lead.run,
         }
         tasks = [asyncio.create_task(supervisor.run(task, work), name=task.value) for task, work in works.items()]
@@ -70,7 +70,7 @@ async def serve(role: Role, credentials: Credentials, settings: Settings) -> Non
         releasing = asyncio.create_task(_last("release the Lease", lead.release(), recorder.errors))
         await _drain(health, settings.serving.drain_seconds)
         await releasing
-        await _last("leave the webhooks in order", role.end(), recorder.errors)
+        await _last("leave the webhooks in order", mode.end(), recorder.errors)
         await recorder.drain(LAST_EVENTS_SECONDS)
         for task in tasks:
             task.cancel()
@@ -94,16 +94,14 @@ async def _last(what: str, step: Awaitable[None], errors: InternalErrors) -> Non
         errors.note(Task.SHUTDOWN, what, error)
 
 
-def _lead(role: Role, client: KubeClient, settings: Settings, metrics: Metrics) -> Lead:
+def _lead(mode: ServingMode, client: KubeClient, settings: Settings, metrics: Metrics) -> Lead:
     """Only where there are others: a developer's Muster is alone, and one with a given certificate knows of none."""
     chosen = settings.leadership
-    if not isinstance(role, Installed) or not chosen.enabled:
+    if not isinstance(mode, InCluster) or not chosen.enabled:
         metrics.leader.set(1)
         return Alone()
     terms = Terms(identity(), chosen.duration_seconds, chosen.renew_seconds)
-    lead = Leadership(client, settings.service.namespace, chosen.lease_name, terms, metrics)
-    role.heed(lead)
-    return lead
+    return Leadership(client, settings.service.namespace, chosen.lease_name, terms, metrics)
 
 
 def _agreement(lead: Lead, client: KubeClient, settings: Settings) -> Agreement:
@@ -126,7 +124,7 @@ async def _drain(health: Health, seconds: float) -> None:
 
 @asynccontextmanager
 async def _listening(
-    server: AdmissionServer, settings: Settings, role: Role, supervisor: Supervisor
+    server: AdmissionServer, settings: Settings, mode: ServingMode, supervisor: Supervisor
 ) -> AsyncIterator[Listening]:
     """Admission, and health beside it. Health comes first and goes last: somebody may want to know why."""
     host, number, health = settings.serving.address, settings.serving.port, settings.serving.health_port
@@ -135,7 +133,7 @@ async def _listening(
         if health:
             port = Port(Task.HEALTH_PORT, server.health_application(), host, health, limits=FEW)
             open_doors.append(await _open(port, supervisor))
-        port = Port(Task.ADMISSION_PORT, server.application(), host, number, role.door.context)
+        port = Port(Task.ADMISSION_PORT, server.application(), host, number, mode.tls.context)
         open_doors.append(await _open(port, supervisor))
         yield open_doors[-1]
     finally:

@@ -5,38 +5,38 @@ from functools import partial
 
 from muster.admission.intents import IntentReview
 from muster.admission.parallelism_guard import ParallelismGuard
-from muster.admission.pod import PodGate
+from muster.admission.pod import PodWebhook
 from muster.admission.podgroups import PodGroupReview
-from muster.admission.server import AdmissionServer, Desk
-from muster.api.keys import JobKey
-from muster.api.profile import Dialect
+from muster.admission.server import AdmissionServer, WebhookHandlers
+from muster.api.keys import JobKey, ObjectKey
+from muster.api.profile import ApiProfile
 from muster.api.v1alpha2.podgroup import GangState
 from muster.config.types import Settings
-from muster.controllers.gang_status.controller import Teller, listed, remembered
+from muster.controllers.gang_status.controller import GangStatusController, listed, remembered
 from muster.controllers.gang_status.split_check import SplitCheck
 from muster.controllers.job.executor import Executor
-from muster.controllers.job.gang_former import Formation
+from muster.controllers.job.gang_former import GangFormer
 from muster.controllers.job.observer import Observer
 from muster.controllers.job.reconciler import Reconciler
 from muster.controllers.podgroup.defaulting import Completion
-from muster.controllers.podgroup.protection import Keeper
+from muster.controllers.podgroup.protection import PodGroupProtection
 from muster.controllers.profile.agreement import Agreement, OwnAgreement
 from muster.controllers.resync import Resync
-from muster.controllers.store import Cache, Place
+from muster.controllers.store import Cache
 from muster.core.decide import Rules
 from muster.core.eligibility import Policy
 from muster.core.policy import ReleaseOnSuspend
 from muster.kube.credentials import Credentials
 from muster.kube.http import HttpClient
-from muster.runtime.background import Errands
-from muster.runtime.event_recorder import Recorder
+from muster.runtime.background import BackgroundTasks
+from muster.runtime.event_recorder import EventRecorder
 from muster.runtime.health import Health
 from muster.runtime.leader_election import Alone, Lead
 from muster.runtime.metrics import Metrics
 from muster.runtime.supervisor import Supervisor
 from muster.runtime.workqueue import WorkQueue
-from muster.webhooks.dev import Registration
-from muster.webhooks.reconciler import Registrar
+from muster.webhooks.dev import DevWebhooks
+from muster.webhooks.reconciler import WebhookReconciler
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class Cluster:
     settings: Settings
     health: Health
     server: AdmissionServer
-    registration: Registration | Registrar | None
+    webhooks: DevWebhooks | WebhookReconciler | None
     """None where somebody else registers the webhooks."""
-    recorder: Recorder
-    errands: Errands
+    recorder: EventRecorder
+    background: BackgroundTasks
     supervisor: Supervisor
     lead: Lead = field(default_factory=Alone)
     agreement: Agreement = field(default_factory=OwnAgreement)
@@ -61,68 +61,70 @@ class Cluster:
 class Parts:
     """What works on one API."""
 
-    desk: Desk
+    handlers: WebhookHandlers
     cache: Cache
     queue: WorkQueue[JobKey]
     observer: Observer
     reconciler: Reconciler
     resync: Resync
-    keeper: Keeper | None
-    teller: Teller
+    protection: PodGroupProtection | None
+    gang_status: GangStatusController
 
 
-def build(cluster: Cluster, dialect: Dialect) -> Parts:
-    client, settings = cluster.client, cluster.settings
-    metrics, rules, cache = cluster.recorder.metrics, Rules(dialect, policy_of(settings, dialect)), Cache()
+def build(cluster: Cluster, profile: ApiProfile) -> Parts:
+    settings, recorder = cluster.settings, cluster.recorder
+    metrics, rules, cache = recorder.metrics, Rules(profile, policy_of(settings, profile)), Cache()
     queue = WorkQueue[JobKey](metrics.retries.labels("jobs").inc)
-    observer = Observer(client, dialect, cache)
-    formation = Formation(
+    observer = Observer(cluster.client, profile, cache)
+    gang_former = GangFormer(
         observer,
         Executor(observer),
         rules,
-        cluster.recorder,
+        recorder,
         cluster.health,
-        being_left=cluster.lead.being_left,
-        errands=cluster.errands,
+        draining=cluster.lead.draining,
+        background=cluster.background,
     )
-    errors, pod_groups = cluster.recorder.errors, WorkQueue[Place](metrics.retries.labels("podgroups").inc)
-    keeper = None if dialect.native else Keeper(observer, pod_groups, errors)
-    completing = None if dialect.native else PodGroupReview(Completion(observer), dialect)
-    only_own = settings.webhooks.pod_gate.is_selective
-    look = remembered(keeper.members) if keeper else listed(observer)
-    telling = WorkQueue[JobKey](metrics.retries.labels("telling").inc)
-    teller = Teller(cache, rules, cluster.recorder, look, telling, dialect.native, only_own)
-    gate = PodGate(formation, fail_open=settings.webhooks.pod_gate.failure_policy == "Ignore")
-    guard = ParallelismGuard(observer, rules, cluster.recorder)
-    desk = Desk(dialect, gate, guard, completing, IntentReview(cache, rules))
-    on_pod_group = partial(_tell_of, keeper, teller)
-    split = SplitCheck(observer, cluster.recorder, cluster.lead.leads)
+    errors, pod_groups = recorder.errors, WorkQueue[ObjectKey](metrics.retries.labels("podgroups").inc)
+    protection = None if profile.native else PodGroupProtection(observer, pod_groups, errors)
+    pod_groups_review = None if profile.native else PodGroupReview(Completion(observer), profile)
+    adopt_existing_only = settings.webhooks.pod_gate.is_selective
+    look = remembered(protection.members) if protection else listed(observer)
+    statuses = WorkQueue[JobKey](metrics.retries.labels("telling").inc)
+    gang_status = GangStatusController(cache, rules, recorder, look, statuses, profile.native, adopt_existing_only)
+    pods = PodWebhook(gang_former, fail_open=settings.webhooks.pod_gate.failure_policy == "Ignore")
+    guard = ParallelismGuard(observer, rules, recorder)
+    handlers = WebhookHandlers(profile, pods, guard, pod_groups_review, IntentReview(cache, rules))
+    on_pod_group = partial(_queue_pod_group, protection, gang_status)
+    split = SplitCheck(observer, recorder, cluster.lead.leads)
     metrics.measure(metrics.split_gangs, split.count)
-    resync = Resync(observer, queue, rules, settings.resync_seconds, on_pod_group, metrics, cluster.recorder, split.run)
-    _measure(metrics, cache, {"jobs": queue, "telling": telling}, keeper)
+    resync = Resync(observer, queue, rules, settings.resync_seconds, on_pod_group, metrics, recorder, split.run)
+    _measure(metrics, cache, {"jobs": queue, "telling": statuses}, protection)
     return Parts(
-        desk=desk,
+        handlers=handlers,
         cache=cache,
         queue=queue,
         observer=observer,
-        reconciler=Reconciler(cache, queue, formation, rules, only_own),
+        reconciler=Reconciler(cache, queue, gang_former, rules, adopt_existing_only),
         resync=resync,
-        keeper=keeper,
-        teller=teller,
+        protection=protection,
+        gang_status=gang_status,
     )
 
 
-def _tell_of(keeper: Keeper | None, teller: Teller, pod_group: Place) -> None:
-    if keeper is not None:
-        keeper.queue.add(pod_group)
-    teller.pod_group_changed(pod_group)
+def _queue_pod_group(
+    protection: PodGroupProtection | None, gang_status: GangStatusController, pod_group: ObjectKey
+) -> None:
+    if protection is not None:
+        protection.queue.add(pod_group)
+    gang_status.pod_group_changed(pod_group)
 
 
-def policy_of(settings: Settings, dialect: Dialect) -> Policy:
+def policy_of(settings: Settings, profile: ApiProfile) -> Policy:
     return Policy(
         settings.excluded_namespaces,
         settings.scheduler_names,
-        groups_by_annotation=not dialect.native,
+        groups_by_annotation=not profile.native,
         opt_in=settings.default_policy == "opt-in",
         basic_for_others=settings.basic_for_others,
         release_on_suspend=ReleaseOnSuspend(settings.release_on_suspend),
@@ -131,10 +133,12 @@ def policy_of(settings: Settings, dialect: Dialect) -> Policy:
     )
 
 
-def _measure(metrics: Metrics, cache: Cache, queues: dict[str, WorkQueue[JobKey]], keeper: Keeper | None) -> None:
+def _measure(
+    metrics: Metrics, cache: Cache, queues: dict[str, WorkQueue[JobKey]], protection: PodGroupProtection | None
+) -> None:
     """What is asked for when somebody looks, of the life that is lived then."""
     for state in GangState:
         metrics.measure(metrics.gangs.labels(state.value), partial(cache.gangs.__getitem__, state))
     for name, queue in queues.items():
         metrics.measure(metrics.queue_depth.labels(name), partial(len, queue))
-    metrics.measure(metrics.queue_depth.labels("podgroups"), lambda: len(keeper.queue) if keeper else 0)
+    metrics.measure(metrics.queue_depth.labels("podgroups"), lambda: len(protection.queue) if protection else 0)

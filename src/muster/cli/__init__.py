@@ -1,1 +1,1 @@
-"""The door: flags in, one clear sentence out."""
+"""The command line: flags in, one clear sentence out."""

@@ -10,13 +10,13 @@ NO_SENSE = (AttributeError, KeyError, TypeError, ValueError)
 @contextmanager
 def explained() -> Iterator[None]:
     from muster.app.failure import Failure
-    from muster.crds.server_support import Refused
+    from muster.crds.server_support import InstallRefused
     from muster.kube.credentials import NoCredentials
     from muster.kube.errors import KubeError, plain_text
 
     try:
         yield
-    except (NoCredentials, Refused, KubeError) as problem:
+    except (NoCredentials, InstallRefused, KubeError) as problem:
         raise Failure(str(problem)) from problem
     except NO_SENSE as problem:
         why = plain_text(repr(problem))

@@ -70,7 +70,7 @@ def run(  # noqa: PLR0913, PLR0917 - every flag is an argument
     """Run the controller and admission in this process."""
     from muster.cli import run as running
 
-    serving = running.Serving(dev, address, port, tls_certificate, tls_key)
+    serving = running.ServingOptions(dev, address, port, tls_certificate, tls_key)
     running.run(running.Options(config, kubeconfig, context, serving, log_level))
 
 

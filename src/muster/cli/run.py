@@ -7,7 +7,7 @@ from pathlib import Path
 import uvloop
 
 from muster.app.failure import Failure, Misuse
-from muster.app.modes import Dev, Given, Installed, Role
+from muster.app.modes import Dev, InCluster, ServingMode, StaticCertificate
 from muster.app.process import serve
 from muster.cli.config import read_settings
 from muster.cli.logs import log_to_stderr
@@ -20,7 +20,7 @@ LEVELS = ("debug", "info", "warning", "error")
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class ServingOptions:
     """Where and with what admission is served, as far as flags say so."""
 
     dev: bool
@@ -36,20 +36,20 @@ class Options:
     config: Path | None
     kubeconfig: Path | None
     context: str | None
-    serving: Serving
+    serving: ServingOptions
     log_level: str | None
 
 
 def run(options: Options) -> None:
     settings = _settings(options)
-    role = _role(options.serving, settings)
+    mode = _mode(options.serving, settings)
     log_to_stderr(settings.logging)
     try:
         credentials = load_credentials(options.kubeconfig, options.context)
     except NoCredentials as problem:
         raise Failure(str(problem)) from problem
     _import_all()
-    uvloop.run(serve(role, credentials, settings))
+    uvloop.run(serve(mode, credentials, settings))
 
 
 def _import_all() -> None:
@@ -85,15 +85,15 @@ def _settings(options: Options) -> Settings:
     )
 
 
-def _role(serving: Serving, settings: Settings) -> Role:
+def _mode(serving: ServingOptions, settings: Settings) -> ServingMode:
     client_ca = _client_ca(settings.serving.client_ca)
     if serving.dev:
         return Dev(settings, client_ca)
     if serving.certificate is None and serving.key is None:
-        return Installed(settings, client_ca)
+        return InCluster(settings, client_ca)
     if serving.certificate is None or serving.key is None:
         raise Misuse("--tls-certificate and --tls-key belong together")
-    return Given.read(serving.certificate, serving.key, client_ca)
+    return StaticCertificate.read(serving.certificate, serving.key, client_ca)
 
 
 def _client_ca(file: str) -> ClientCA | None:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 
-from muster.api.profile import Dialect
+from muster.api.profile import ApiProfile
 from muster.controllers.job.observer import Observer
 from muster.controllers.profile.chooser import ProfileChooser
 from muster.core.profile_choice import Agree, Change, Keep, ProbeAgain
@@ -28,13 +28,13 @@ class ProfileChanged(EndOfGeneration):
 
 
 @in_lane(Lane.CONTROL)
-async def wait_for_dialect(profile: ProfileChooser, health: Health) -> Dialect:
+async def wait_for_profile(chooser: ProfileChooser, health: Health) -> ApiProfile:
     """The scheduling API that all replicas use, as soon as this server has one."""
-    profile.using = None
+    chooser.using = None
     while True:
-        choice = await profile.look()
+        choice = await chooser.look()
         if isinstance(choice, Change):
-            profile.using = choice.to
+            chooser.using = choice.to
             return choice.to
         if isinstance(choice, Keep):
             health.problem(API, choice.problem)
@@ -42,11 +42,11 @@ async def wait_for_dialect(profile: ProfileChooser, health: Health) -> Dialect:
 
 
 @in_lane(Lane.CONTROL)
-async def keep_probing(profile: ProfileChooser, observer: Observer, health: Health, every_seconds: float) -> None:
+async def keep_probing(chooser: ProfileChooser, observer: Observer, health: Health, every_seconds: float) -> None:
     """Notice an API that changes or a right that is taken away, and that either is back."""
     noted = ""
     while True:
-        choice = await profile.look()
+        choice = await chooser.look()
         if isinstance(choice, Change):
             raise ProfileChanged
         if isinstance(choice, ProbeAgain):
@@ -61,19 +61,19 @@ async def keep_probing(profile: ProfileChooser, observer: Observer, health: Heal
             await asyncio.sleep(SOON_SECONDS)
         else:
             health.well(API)
-            await _pause(profile, health, every_seconds)
+            await _pause(chooser, health, every_seconds)
 
 
-async def _pause(profile: ProfileChooser, health: Health, seconds: float) -> None:
+async def _pause(chooser: ProfileChooser, health: Health, seconds: float) -> None:
     """Sleep, but not through trouble with the API nor through a new agreement of the replicas."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            while health.is_well(API) and not await profile.is_outdated():
+            while health.is_well(API) and not await chooser.is_outdated():
                 await health.pause(API, AGREEMENT_SECONDS)
 
 
 async def _problem(observer: Observer, health: Health) -> str:
-    problem = await find_problem(observer.client, observer.dialect, synced=health.is_well(WATCHING))
+    problem = await find_problem(observer.client, observer.profile, synced=health.is_well(WATCHING))
     if not problem and not health.is_well(API):
-        problem = await find_missing_right(observer.client, observer.dialect)
+        problem = await find_missing_right(observer.client, observer.profile)
     return problem

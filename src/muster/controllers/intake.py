@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from muster.api.job import JobView
-from muster.api.keys import JobKey
+from muster.api.keys import JobKey, ObjectKey
 from muster.api.v1alpha2.podgroup import GangState, PodGroup
 from muster.api.v1alpha2.workload import Workload
-from muster.controllers.job.gang_former import Formation
+from muster.controllers.job.gang_former import GangFormer
 from muster.controllers.store import Cache
 from muster.runtime.latency import SCHEDULED
 from muster.runtime.tasks import Task
@@ -18,20 +18,20 @@ Parsed = JobView | Workload | PodGroup
 
 
 @dataclass(slots=True)
-class Inbox:
+class Intake:
     """The main loop's side: where parsed events arrive."""
 
     cache: Cache
     queue: WorkQueue[JobKey]
-    formation: Formation
-    on_pod_group: Callable[[tuple[str, str]], None] | None = None
+    gang_former: GangFormer
+    on_pod_group: Callable[[ObjectKey], None] | None = None
     """Told of every change of a PodGroup."""
     on_job: Callable[[JobKey], None] | None = None
     """Told of every change of a Job, also such that change no decision."""
 
     def job(self, job: JobView, deleted: bool) -> None:
-        if self.cache.trusted and not deleted and job.key not in self.cache.jobs:
-            self.formation.stopwatch.start(job.uid)
+        if self.cache.has_synced and not deleted and job.key not in self.cache.jobs:
+            self.gang_former.latency.start(job.uid)
         if self.cache.drop_job(job.key, job.uid, for_good=True) if deleted else self.cache.put_job(job):
             self._changed(job)
         if self.on_job is not None:
@@ -44,7 +44,7 @@ class Inbox:
 
     def pod_group(self, group: PodGroup, deleted: bool) -> None:
         if not deleted and group.state is GangState.SCHEDULED and (owner := group.metadata.controller) is not None:
-            self.formation.stopwatch.stop(owner.uid, SCHEDULED)
+            self.gang_former.latency.stop(owner.uid, SCHEDULED)
         concerned = self.cache.jobs_of(group)
         if self.cache.drop_pod_group(group.metadata, True) if deleted else self.cache.put_pod_group(group):
             self._changed(*(self.cache.jobs[key] for key in concerned if key in self.cache.jobs))
@@ -56,7 +56,7 @@ class Inbox:
         try:
             receive(parsed, deleted)
         except Exception as error:  # noqa: BLE001
-            recorder = self.formation.recorder
+            recorder = self.gang_former.recorder
             if isinstance(parsed, JobView):
                 recorder.internal_error(Task.WATCH, parsed.key, parsed, error)
             else:
@@ -64,5 +64,5 @@ class Inbox:
 
     def _changed(self, *jobs: JobView) -> None:
         for job in jobs:
-            self.formation.forget(job.uid)
+            self.gang_former.forget(job.uid)
             self.queue.add(job.key)

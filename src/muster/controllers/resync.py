@@ -8,18 +8,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from muster.api.job import JobView
-from muster.api.keys import JobKey, Uid
+from muster.api.keys import JobKey, ObjectKey, Uid
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.workload import Workload
 from muster.api.wire import Unreadable
 from muster.controllers.job.observer import Observer
 from muster.controllers.store import Kind
 from muster.core.decide import Rules, decide
-from muster.core.resize import misfit
+from muster.core.resize import resize_needed
 from muster.kube.client import Object, pages
 from muster.kube.errors import KubeError
 from muster.kube.resources import JOBS, Resource, pod_groups, workloads
-from muster.runtime.event_recorder import Recorder
+from muster.runtime.event_recorder import EventRecorder
 from muster.runtime.health import API, Health
 from muster.runtime.internal_errors import InternalErrors, name_of, uid_of
 from muster.runtime.metrics import Metrics
@@ -42,10 +42,10 @@ class Resync:
     queue: WorkQueue[JobKey]
     rules: Rules
     every_seconds: float
-    on_pod_group: Callable[[tuple[str, str]], None] | None = None
+    on_pod_group: Callable[[ObjectKey], None] | None = None
     """Told of every PodGroup."""
     metrics: Metrics = field(default_factory=Metrics)
-    recorder: Recorder | None = None
+    recorder: EventRecorder | None = None
     """Posts an event on a Job that the resync fails on."""
     after: Callable[[], Awaitable[None]] | None = None
     """Called when the cache is up to date."""
@@ -86,7 +86,7 @@ class Resync:
 
     async def once(self) -> int:
         """Bring the cache up to date and queue every Job that this concerns; how many there were."""
-        cache, dialect = self.observer.cache, self.observer.dialect
+        cache, profile = self.observer.cache, self.observer.profile
         concerned = self._concerned
 
         def keep_job(raw: Object) -> Uid:
@@ -96,20 +96,20 @@ class Resync:
             return job.uid
 
         def keep_workload(raw: Object) -> Uid:
-            workload = dialect.read_workload(raw)
+            workload = profile.read_workload(raw)
             cache.put_workload(workload)
             return workload.metadata.uid
 
         def keep_pod_group(raw: Object) -> Uid:
-            group = dialect.read_pod_group(raw)
+            group = profile.read_pod_group(raw)
             cache.put_pod_group(group)
             if self.on_pod_group is not None:
                 self.on_pod_group((group.metadata.namespace, group.metadata.name))
             return group.metadata.uid
 
         jobs, jobs_at = await self._list(JobView, JOBS, keep_job)
-        made, made_at = await self._list(Workload, workloads(dialect), keep_workload)
-        groups, groups_at = await self._list(PodGroup, pod_groups(dialect), keep_pod_group)
+        made, made_at = await self._list(Workload, workloads(profile), keep_workload)
+        groups, groups_at = await self._list(PodGroup, pod_groups(profile), keep_pod_group)
         concerned |= cache.forget_except(jobs, made, groups, (jobs_at, made_at, groups_at))
         for key in concerned | await self._unsettled():
             self.queue.add(key)
@@ -143,7 +143,7 @@ class Resync:
         for number, key in enumerate(list(self.observer.cache.jobs)):
             try:
                 seen = self.observer.cache.observe(key)
-                unsettled = not decide(seen, self.rules).settled or misfit(seen, self.rules) is not None
+                unsettled = not decide(seen, self.rules).settled or resize_needed(seen, self.rules) is not None
             except Exception as error:  # noqa: BLE001 - a bug that one Job meets concerns that Job alone
                 unsettled = True
                 self._bug(key, error)

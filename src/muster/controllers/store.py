@@ -20,19 +20,15 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from muster.api.job import JobView
-from muster.api.keys import JobKey, Uid
+from muster.api.keys import JobKey, ObjectKey, Uid
 from muster.api.meta import ObjectMeta
 from muster.api.v1alpha2.podgroup import GangState, PodGroup
 from muster.api.v1alpha2.workload import Workload
 from muster.core.observed import Observed
-from muster.runtime.ttl_cache import Memory
+from muster.runtime.ttl_cache import TtlCache
 
 Item = TypeVar("Item", Workload, PodGroup)
 Kind = type[JobView] | type[Workload] | type[PodGroup]
-Place = tuple[str, str]
-"""Namespace and name."""
-
-
 GONE_SECONDS = 600.0
 """No answer is on its way for longer."""
 
@@ -46,20 +42,20 @@ class _Entry(NamedTuple):
 
 @dataclass(slots=True)
 class _Shelf(Generic[Item]):
-    """One kind of object, by place and by the keys that other objects know it under."""
+    """One kind of object, by namespace and name, and by the keys that other objects know it under."""
 
     model: type[Item]
     keys_of: Callable[[Item], list[object]]
-    entries: dict[Place, _Entry] = field(default_factory=dict)
-    index: dict[object, list[Place]] = field(default_factory=dict)
-    gone: Memory[Uid, bool] = field(default_factory=lambda: Memory(GONE_SECONDS))
+    entries: dict[ObjectKey, _Entry] = field(default_factory=dict)
+    index: dict[object, list[ObjectKey]] = field(default_factory=dict)
+    gone: TtlCache[Uid, bool] = field(default_factory=lambda: TtlCache(GONE_SECONDS))
 
-    def get(self, place: Place) -> Item | None:
-        entry = self.entries.get(place)
+    def get(self, at: ObjectKey) -> Item | None:
+        entry = self.entries.get(at)
         return None if entry is None else self.model.model_validate_json(entry.packed)
 
     def put(self, item: Item) -> bool:
-        metadata, place = item.metadata, _place(item.metadata)
+        metadata, at = item.metadata, key_of(item.metadata)
         if self.gone.recall(metadata.uid):
             return False
         entry = _Entry(
@@ -68,60 +64,60 @@ class _Shelf(Generic[Item]):
             metadata.deletion_timestamp is not None,
             item.model_dump_json(by_alias=True, exclude_none=True, exclude_unset=True).encode(),
         )
-        known = self.entries.get(place)
+        known = self.entries.get(at)
         if known is not None:
             if _is_older(entry.version, known.version):
                 return False
-            self._remove(place)
-        self.entries[place] = entry
+            self._remove(at)
+        self.entries[at] = entry
         for key in self.keys_of(item):
-            self.index.setdefault(key, []).append(place)
+            self.index.setdefault(key, []).append(at)
         return known is None or (known.uid, known.ending) != (entry.uid, entry.ending)
 
     def drop(self, metadata: ObjectMeta, for_good: bool) -> bool:
         if for_good:
             self.gone.remember(metadata.uid, True)
-        known = self.entries.get(_place(metadata))
+        known = self.entries.get(key_of(metadata))
         if known is None or known.uid != metadata.uid:
             return False
-        self._remove(_place(metadata))
+        self._remove(key_of(metadata))
         return True
 
-    def _remove(self, place: Place) -> None:
-        known = self.get(place)
+    def _remove(self, at: ObjectKey) -> None:
+        known = self.get(at)
         if known is None:
             return
-        del self.entries[place]
+        del self.entries[at]
         for key in self.keys_of(known):
-            self.index[key].remove(place)
+            self.index[key].remove(at)
             if not self.index[key]:
                 del self.index[key]
 
     def find(self, key: object) -> tuple[Item, ...]:
-        found = (self.get(place) for place in sorted(self.index.get(key, ())))
+        found = (self.get(at) for at in sorted(self.index.get(key, ())))
         return tuple(item for item in found if item is not None)
 
     def unlisted(self, listed: set[Uid], listed_at: str) -> list[Item]:
         """What a full list, made at this revision, does not show."""
         gone = [
-            place
-            for place, entry in self.entries.items()
+            at
+            for at, entry in self.entries.items()
             if entry.uid not in listed and not _is_older(listed_at, entry.version)
         ]
-        found = (self.get(place) for place in gone)
+        found = (self.get(at) for at in gone)
         return [item for item in found if item is not None]
 
 
 @dataclass(slots=True)
 class Cache:
-    trusted: bool = False
+    has_synced: bool = False
     """The streams are up and everything has been listed: what is here was really there a moment ago."""
     jobs: dict[JobKey, JobView] = field(default_factory=dict)
     gangs: Counter[GangState] = field(default_factory=Counter)
     """How many PodGroups of Jobs are in which state."""
     newest: Counter[Kind] = field(default_factory=Counter)
     """The newest revision of each kind that was seen."""
-    _gone_jobs: Memory[Uid, bool] = field(default_factory=lambda: Memory(GONE_SECONDS))
+    _gone_jobs: TtlCache[Uid, bool] = field(default_factory=lambda: TtlCache(GONE_SECONDS))
     _workloads: _Shelf[Workload] = field(default_factory=lambda: _Shelf(Workload, _workload_keys))
     _pod_groups: _Shelf[PodGroup] = field(default_factory=lambda: _Shelf(PodGroup, _pod_group_keys))
 
@@ -139,12 +135,12 @@ class Cache:
 
     def every_pod_group(self) -> Iterator[PodGroup]:
         """One at a time, also while the cache changes."""
-        for place in list(self._pod_groups.entries):
-            if (group := self._pod_groups.get(place)) is not None:
+        for at in list(self._pod_groups.entries):
+            if (group := self._pod_groups.get(at)) is not None:
                 yield group
 
     def pod_groups_of(self, workload: Workload) -> tuple[PodGroup, ...]:
-        return self._pod_groups.find(_place(workload.metadata))
+        return self._pod_groups.find(key_of(workload.metadata))
 
     def put_job(self, job: JobView) -> bool:
         """True if anything changed that a decision looks at."""
@@ -176,17 +172,17 @@ class Cache:
 
     def put_pod_group(self, group: PodGroup) -> bool:
         """Likewise. The scheduler's reports in its status change nothing for the Job."""
-        place = _place(group.metadata)
+        at = key_of(group.metadata)
         self._saw(PodGroup, group.metadata.resource_version)
-        before = self._pod_groups.get(place)
+        before = self._pod_groups.get(at)
         changed = self._pod_groups.put(group)
-        self._count(before, self._pod_groups.get(place))
+        self._count(before, self._pod_groups.get(at))
         return changed
 
     def drop_pod_group(self, metadata: ObjectMeta, for_good: bool = False) -> bool:
-        before = self._pod_groups.get(_place(metadata))
+        before = self._pod_groups.get(key_of(metadata))
         dropped = self._pod_groups.drop(metadata, for_good)
-        self._count(before, self._pod_groups.get(_place(metadata)))
+        self._count(before, self._pod_groups.get(key_of(metadata)))
         return dropped
 
     def _count(self, before: PodGroup | None, after: PodGroup | None) -> None:
@@ -236,7 +232,7 @@ class Cache:
         self.newest[kind] = int(listed_at)
         if kind is JobView:
             self.jobs.clear()
-            self._gone_jobs = Memory(GONE_SECONDS)
+            self._gone_jobs = TtlCache(GONE_SECONDS)
         elif kind is Workload:
             self._workloads = _Shelf(Workload, _workload_keys)
         else:
@@ -249,7 +245,7 @@ class Cache:
             self.newest[kind] = max(self.newest[kind], int(version))
 
 
-def _place(metadata: ObjectMeta) -> Place:
+def key_of(metadata: ObjectMeta) -> ObjectKey:
     return metadata.namespace, metadata.name
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.workload import Workload
-from muster.core.suspension import Release
+from muster.core.suspension import DeleteObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,4 +25,4 @@ class CreatePodGroup:
         return self.pod_group.metadata.name
 
 
-Action = CreateWorkload | CreatePodGroup | Release
+Action = CreateWorkload | CreatePodGroup | DeleteObject

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from muster.api.job import JobView
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.core.decide import Decision, Membership, Rules, decide
-from muster.core.eligibility import left_alone, preset_group
+from muster.core.eligibility import preset_group, skip_reason
 from muster.core.gang_size import describes_as_muster, wanted_size
 from muster.core.observed import Observed
 from muster.core.ownership import controls, is_own_group, template_for, workloads_of
@@ -55,7 +55,7 @@ def admit_parallelism(old: JobView, new: JobView, seen: Observed, rules: Rules) 
         return _at_rest(old, new, group, seen, rules)
     if group is not None:
         return _sized(old, new, group, seen, rules)
-    if rules.policy.elastic and left_alone(old, rules.policy) is None and _in_tandem(new, rules):
+    if rules.policy.elastic and skip_reason(old, rules.policy) is None and _in_tandem(new, rules):
         return ALLOWED  # what is made of the old number is resized to the new one
     if preset_group(old, rules.policy) is not None or not _may_be_forming(old, new, seen, rules):
         return ALLOWED
@@ -103,9 +103,9 @@ def _at_rest(old: JobView, new: JobView, group: PodGroup | None, seen: Observed,
 
 def _may_be_forming(old: JobView, new: JobView, seen: Observed, rules: Rules) -> bool:
     """No PodGroup yet, but the Job qualifies before or after the change, and nothing says that it stays plain."""
-    if left_alone(old, rules.policy) is not None and left_alone(new, rules.policy) is not None:
+    if skip_reason(old, rules.policy) is not None and skip_reason(new, rules.policy) is not None:
         return False
-    qualifying = old if left_alone(old, rules.policy) is None else new
+    qualifying = old if skip_reason(old, rules.policy) is None else new
     if wanted_size(qualifying, rules.policy) is None:
         return False  # a Basic group has no size
     decision = decide(Observed(qualifying, seen.workloads, seen.pod_groups, seen.pods, rejected=seen.rejected), rules)
@@ -127,7 +127,7 @@ def _remedy(job: JobView, group: PodGroup, elastic: bool, rules: Rules) -> str:
         return DELETE
     if job.suspended:
         return "Its pods are still there: try again once they are gone"
-    if rules.dialect.native and not releases_pod_group(job, rules.policy):
+    if rules.profile.native and not releases_pod_group(job, rules.policy):
         return DELETE  # the API server's own JobValidation plugin refuses as long as the PodGroup exists
     return f"Suspend the Job and change it once its pods are gone. Or: {DELETE[0].lower()}{DELETE[1:]}"
 
@@ -145,7 +145,7 @@ def _unchanged(job: JobView, reason: Reason, about: str, remedy: str) -> Verdict
 
 def _in_tandem(new: JobView, rules: Rules) -> bool:
     """Completions change with parallelism: it is a gang as before, of another size."""
-    return not_a_gang(new) is None and left_alone(new, rules.policy) is None
+    return not_a_gang(new) is None and skip_reason(new, rules.policy) is None
 
 
 def _is_replaceable(job: JobView, group: PodGroup) -> bool:

@@ -1,6 +1,6 @@
 """The decision: from what was seen of one Job to at most one write, and to what a pod created now should be.
 
-The controller and the pod gate both ask `decide`, so they cannot disagree. It is asked again after every write.
+The controller and the pod webhook both ask `decide`, so they cannot disagree. It is asked again after every write.
 """
 
 from contextlib import suppress
@@ -9,12 +9,12 @@ from enum import Enum
 from itertools import count
 
 from muster.api.job import JobView
-from muster.api.profile import Dialect
+from muster.api.profile import ApiProfile
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.workload import Workload
 from muster.core.actions import Action, CreatePodGroup, CreateWorkload
 from muster.core.desired import desired_pod_group, desired_workload, workload_behind
-from muster.core.eligibility import CHANGED_MIND, SHAPES, Policy, left_alone
+from muster.core.eligibility import CHANGED_MIND, SHAPES, Policy, skip_reason
 from muster.core.gang_size import was_gang
 from muster.core.naming import workload_name
 from muster.core.observed import Observed
@@ -29,8 +29,8 @@ from muster.core.ownership import (
     workloads_of,
 )
 from muster.core.reasons import Reason
-from muster.core.request import wish_of
-from muster.core.suspension import may_begin_again, released_next
+from muster.core.request import request_of
+from muster.core.suspension import may_begin_again, next_to_delete
 from muster.workloadbuilder import InvalidConfiguration
 
 MAX_DETAIL = 400
@@ -67,9 +67,9 @@ class Decision:
 class Rules:
     """What stays the same from one decision to the next."""
 
-    dialect: Dialect
+    profile: ApiProfile
     policy: Policy = field(default_factory=Policy)
-    being_left: bool = False
+    draining: bool = False
     """`muster leave` is at work: gangs that were formed are completed, and no new one is begun."""
 
 
@@ -82,16 +82,16 @@ def decide(seen: Observed, rules: Rules) -> Decision:
         return _hold(Reason.JOB_BEING_DELETED)
     if seen.pods is not None and seen.pods.live:
         return _follow(seen.pods.group, job, seen, rules)
-    if (release := released_next(job, seen.pod_groups, seen.workloads, rules.policy)) is not None:
+    if (release := next_to_delete(job, seen.pod_groups, seen.workloads, rules.policy)) is not None:
         return Decision(Reason.RELEASED, Membership.HOLD, action=release)
-    if not job.finished and (anchor := anchor_of(seen)) is not None:
-        return _keep(anchor, job, seen, rules)
-    if (why := left_alone(job, rules.policy)) is not None:
+    if not job.finished and (own_group := own_pod_group(seen)) is not None:
+        return _keep(own_group, job, seen, rules)
+    if (why := skip_reason(job, rules.policy)) is not None:
         return _plain(*_announced(why, job, seen))
     return _form(job, seen, rules)
 
 
-def anchor_of(seen: Observed) -> PodGroup | None:
+def own_pod_group(seen: Observed) -> PodGroup | None:
     """The PodGroup that Muster made for this very Job, if there is one: it decides for every replica.
 
     What else is found, or how one replica is set up, changes nothing while it exists. It is looked for by name before
@@ -113,26 +113,26 @@ def _rank(group: PodGroup, job: JobView, seen: Observed) -> tuple[bool, bool, bo
     return not is_own_workload(group, job), leaving, not described, group.metadata.name
 
 
-def _keep(anchor: PodGroup, job: JobView, seen: Observed, rules: Rules) -> Decision:
+def _keep(own_group: PodGroup, job: JobView, seen: Observed, rules: Rules) -> Decision:
     """The gang was formed. What is missing of its Workload is made again, since the scheduler asks for it."""
-    name = anchor.metadata.name
-    if anchor.metadata.deletion_timestamp is not None:
+    name = own_group.metadata.name
+    if own_group.metadata.deletion_timestamp is not None:
         return _hold(Reason.POD_GROUP_BEING_DELETED, name)
-    described = any(workload.metadata.name == anchor.workload_name for workload in seen.workloads)
-    if described or seen.rejected or anchor.workload_name in seen.taken or not is_own_workload(anchor, job):
+    described = any(workload.metadata.name == own_group.workload_name for workload in seen.workloads)
+    if described or seen.rejected or own_group.workload_name in seen.taken or not is_own_workload(own_group, job):
         return _join(name, Reason.GANG_FORMED)
     if job.suspended:
         return _hold(Reason.SUSPENDED)
-    if left_alone(job, rules.policy) is not None:  # by now: it was not when the gang was formed
-        return _create_workload(workload_behind(job, anchor), name)
+    if skip_reason(job, rules.policy) is not None:  # by now: it was not when the gang was formed
+        return _create_workload(workload_behind(job, own_group), name)
     with suppress(InvalidConfiguration):
-        return _create_workload(desired_workload(job, anchor.workload_name, rules.policy), name)
+        return _create_workload(desired_workload(job, own_group.workload_name, rules.policy), name)
     return _join(name, Reason.GANG_FORMED)
 
 
 def _follow(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
     """Membership is sticky: no gang is ever half in and half out."""
-    why = left_alone(job, rules.policy)
+    why = skip_reason(job, rules.policy)
     if not group:
         aside = _stand_aside(job, seen, rules) if why is None else None
         if aside is not None:  # still the cause: its plain pods are what came of it
@@ -160,7 +160,7 @@ def _make_again(group: str, job: JobView, seen: Observed, rules: Rules) -> Decis
         return _create_workload(workload, group)
     if workload.metadata.deletion_timestamp is not None:
         return Decision(Reason.WORKLOAD_BEING_DELETED, Membership.JOIN, group, sticky=True)
-    return _create_pod_group(desired_pod_group(job, workload, group, rules.dialect, rules.policy))
+    return _create_pod_group(desired_pod_group(job, workload, group, rules.profile, rules.policy))
 
 
 def _form(job: JobView, seen: Observed, rules: Rules) -> Decision:
@@ -185,7 +185,7 @@ def _form(job: JobView, seen: Observed, rules: Rules) -> Decision:
 def _stand_aside(job: JobView, seen: Observed, rules: Rules) -> Decision | None:
     if (aside := _unusable(job, seen)) is not None:
         return aside
-    return _plain(Reason.BEING_LEFT) if rules.being_left and not job.suspended else None
+    return _plain(Reason.BEING_LEFT) if rules.draining and not job.suspended else None
 
 
 def _unusable(job: JobView, seen: Observed) -> Decision | None:
@@ -222,7 +222,7 @@ def _complete(job: JobView, workload: Workload, seen: Observed, rules: Rules) ->
     if job.suspended:
         return _hold(Reason.SUSPENDED)
     name = _free_pod_group_name(job, workload, seen)
-    return _create_pod_group(desired_pod_group(job, workload, name, rules.dialect, rules.policy))
+    return _create_pod_group(desired_pod_group(job, workload, name, rules.profile, rules.policy))
 
 
 def _free_workload_name(job: JobView, seen: Observed) -> str:
@@ -255,7 +255,7 @@ def _template_name(job: JobView, workload: Workload) -> str:
 
 def _told(reason: Reason, job: JobView, rules: Rules) -> Reason:
     """Nobody waits for a group that only the operator wanted: if it is too late for that, it is not told."""
-    return Reason.STARTED_BEFORE if wish_of(job, rules.policy).quiet else reason
+    return Reason.STARTED_BEFORE if request_of(job, rules.policy).quiet else reason
 
 
 def _announced(why: Reason, job: JobView, seen: Observed) -> tuple[Reason, str]:

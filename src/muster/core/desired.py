@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from muster.api.job import JobView
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL, ObjectMeta, OwnerReference
-from muster.api.profile import Dialect
+from muster.api.profile import ApiProfile
 from muster.api.v1alpha2.podgroup import PodGroup, PodGroupSpec, PodGroupTemplateRef, WorkloadTemplateRef
 from muster.api.v1alpha2.scheduling import GangPolicy, SchedulingPolicy, SchedulingSpec
 from muster.api.v1alpha2.workload import ControllerRef, PodGroupTemplate, Workload, WorkloadSpec
@@ -12,7 +12,7 @@ from muster.core.gang_size import group_size
 from muster.core.naming import template_name
 from muster.core.ownership import controls, template_for
 from muster.core.policy import Policy
-from muster.core.request import ALLOWED, wish_of
+from muster.core.request import ALLOWED, request_of
 from muster.workloadbuilder import V1ALPHA2, WorkloadBuilder
 
 _LABELS = {MANAGED_BY_LABEL: MANAGED_BY}
@@ -20,7 +20,7 @@ _DEFAULTS = Policy()
 
 
 def desired_workload(job: JobView, name: str, policy: Policy = _DEFAULTS) -> Workload:
-    item = wish_of(job, policy).item
+    item = request_of(job, policy).item
     if item is None:
         raise ValueError("a Job that is no gang by its parallelism, and asks for nothing, gets no Workload")
     options = replace(ALLOWED, name=name, namespace=job.key.namespace, owner=controlled_by(job), labels=dict(_LABELS))
@@ -39,7 +39,7 @@ def workload_behind(job: JobView, group: PodGroup) -> Workload:
 
 
 def desired_pod_group(
-    job: JobView, workload: Workload, name: str, dialect: Dialect, policy: Policy = _DEFAULTS
+    job: JobView, workload: Workload, name: str, profile: ApiProfile, policy: Policy = _DEFAULTS
 ) -> PodGroup:
     """A copy of every field of the template, in the size that the Job has now."""
     template = template_for(job, workload)
@@ -52,7 +52,7 @@ def desired_pod_group(
         shared["scheduling_policy"] = SchedulingPolicy(gang=GangPolicy(min_count=size))
     ref = WorkloadTemplateRef(workload_name=workload.metadata.name, pod_group_template_name=template.name)
     # A user's own Workload outlives the Job, and would keep the PodGroup alive: then it is the Job's alone.
-    owners = (controlled_by(job), *([_described_by(workload, dialect)] if controls(job, workload.metadata) else []))
+    owners = (controlled_by(job), *([_described_by(workload, profile)] if controls(job, workload.metadata) else []))
     return PodGroup(
         metadata=_metadata(job, name, *owners),
         spec=PodGroupSpec(pod_group_template_ref=PodGroupTemplateRef(workload=ref), **shared),
@@ -65,10 +65,10 @@ def controlled_by(job: JobView) -> OwnerReference:
     )
 
 
-def _described_by(workload: Workload, dialect: Dialect) -> OwnerReference:
+def _described_by(workload: Workload, profile: ApiProfile) -> OwnerReference:
     """A plain owner: the Workload does not keep the PodGroup alive, and does not control it."""
     metadata = workload.metadata
-    return OwnerReference(api_version=dialect.api_version, kind="Workload", name=metadata.name, uid=metadata.uid)
+    return OwnerReference(api_version=profile.api_version, kind="Workload", name=metadata.name, uid=metadata.uid)
 
 
 def _metadata(job: JobView, name: str, *owners: OwnerReference) -> ObjectMeta:

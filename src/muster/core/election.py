@@ -11,7 +11,7 @@ SHARE_OF_DURATION = 2 / 3
 """How much of the Lease's duration a leader uses: the rest is room for clocks that run at different speeds."""
 LONGEST_BELIEVED_SECONDS = 300.0
 """What a Lease says about its own duration is believed up to here: anybody could have written it."""
-LEFT = "muster leave"
+UNINSTALL_HOLDER = "muster leave"
 """Who holds the Lease while Muster is being left. No pod and no host can have this name."""
 TAKEN_FROM, NOTICED = "muster.dev/taken-from", "muster.dev/noticed-by"
 """Annotations of the Lease meanwhile: who held it before, and which replicas have seen that it was taken."""
@@ -59,7 +59,7 @@ class Standing:
     def leads(self, now: float) -> bool:
         return self.leading_until is not None and now < self.leading_until
 
-    def being_left(self, terms: Terms, now: float) -> bool:
+    def draining(self, terms: Terms, now: float) -> bool:
         """Begin no new gang: Muster is being left, and no leader begins one any more either.
 
         That comes first. A leader forms gangs before their pods ask, so it may have looked for plain pods while one
@@ -104,8 +104,8 @@ def look(standing: Standing, found: Lease | None, terms: Terms, now: float) -> t
     """The Lease was read; None: there is none."""
     if found is None:
         return _without(standing, terms, now)
-    standing = heed(standing, found, terms, now)
-    if found.holder == LEFT and _is_news(standing):
+    standing = note_uninstall(standing, found, terms, now)
+    if found.holder == UNINSTALL_HOLDER and _is_news(standing):
         return lost(standing), Withdraw()
     if standing.seen is None or standing.seen.version != found.version:
         standing = replace(standing, seen=found, seen_since=now)
@@ -118,9 +118,9 @@ def look(standing: Standing, found: Lease | None, terms: Terms, now: float) -> t
     return standing, Wait(left) if left > 0 else Take()
 
 
-def heed(standing: Standing, found: Lease, terms: Terms, now: float) -> Standing:
+def note_uninstall(standing: Standing, found: Lease, terms: Terms, now: float) -> Standing:
     """Is Muster being left? Also who comes while that goes on heeds it, until the Lease is another's again."""
-    if found.holder != LEFT:
+    if found.holder != UNINSTALL_HOLDER:
         return replace(standing, left_since=None, nobody_leads=False)
     stopped = found.taken_from in {"", terms.identity} or found.taken_from in found.noticed_by
     since = standing.left_since if standing.left_since is not None else now
@@ -129,12 +129,12 @@ def heed(standing: Standing, found: Lease, terms: Terms, now: float) -> Standing
 
 def _is_news(standing: Standing) -> bool:
     """Who comes later is not meant: Muster was installed again, and what is left of `muster leave` runs out."""
-    return standing.seen is not None and standing.seen.holder != LEFT
+    return standing.seen is not None and standing.seen.holder != UNINSTALL_HOLDER
 
 
 def won(standing: Standing, written: Lease, began: float, terms: Terms) -> Standing:
     """Our write went well; it began at that time."""
-    standing = heed(standing, written, terms, began)
+    standing = note_uninstall(standing, written, terms, began)
     return replace(standing, leading_until=began + terms.leading_seconds, seen=written, seen_since=began)
 
 

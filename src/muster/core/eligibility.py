@@ -3,9 +3,9 @@
 from muster.api.job import JOB_CONTROLLER, JobView
 from muster.core.policy import Policy
 from muster.core.reasons import Reason
-from muster.core.request import Wish, wish_of
+from muster.core.request import SchedulingRequest, request_of
 
-__all__ = ["CHANGED_MIND", "SHAPES", "Policy", "left_alone", "preset_group"]
+__all__ = ["CHANGED_MIND", "SHAPES", "Policy", "preset_group", "skip_reason"]
 
 SHAPES = frozenset({Reason.NOT_INDEXED, Reason.NOT_PARALLEL, Reason.COMPLETIONS_DIFFER})
 """The Job does not qualify by its numbers (KEP-5547)."""
@@ -13,10 +13,10 @@ CHANGED_MIND = SHAPES | {Reason.OPTED_OUT, Reason.NOT_ASKED, Reason.OWNED_BY_CON
 """Reasons that hold also for a Job that asked for a group once. While its pods live, the group is still theirs."""
 
 
-def left_alone(job: JobView, policy: Policy) -> Reason | None:
+def skip_reason(job: JobView, policy: Policy) -> Reason | None:
     """The first reason why the Job's pods stay plain; None if they get a group."""
-    wish = wish_of(job, policy)
-    return _not_ours(job, policy, wish) or wish.why or _not_schedulable_as_gang(job, policy, wish)
+    request = request_of(job, policy)
+    return _not_ours(job, policy, request) or request.why or _not_schedulable_as_gang(job, policy, request)
 
 
 def preset_group(job: JobView, policy: Policy) -> str | None:
@@ -26,24 +26,24 @@ def preset_group(job: JobView, policy: Policy) -> str | None:
     return job.scheduling_group
 
 
-def _not_ours(job: JobView, policy: Policy, wish: Wish) -> Reason | None:
+def _not_ours(job: JobView, policy: Policy, request: SchedulingRequest) -> Reason | None:
     if job.key.namespace in policy.excluded_namespaces:
         return Reason.NAMESPACE_EXCLUDED
     if preset_group(job, policy) is not None:
         return Reason.GROUP_PRESET
     if job.managed_by not in {"", JOB_CONTROLLER}:
         return Reason.MANAGED_ELSEWHERE
-    if job.owned and not wish.asked:
+    if job.owned and not request.asked:
         return Reason.OWNED_BY_CONTROLLER
     if job.finished:
         return Reason.JOB_FINISHED
     return None
 
 
-def _not_schedulable_as_gang(job: JobView, policy: Policy, wish: Wish) -> Reason | None:
+def _not_schedulable_as_gang(job: JobView, policy: Policy, request: SchedulingRequest) -> Reason | None:
     why = None
     if job.node_name:
         why = Reason.NODE_NAME_PRESET
     elif job.scheduler_name not in policy.scheduler_names:
         why = Reason.OTHER_SCHEDULER
-    return Reason.NOT_SCHEDULED_HERE if why and wish.quiet else why
+    return Reason.NOT_SCHEDULED_HERE if why and request.quiet else why

@@ -6,7 +6,7 @@ from muster.api.job import JobView
 from muster.api.v1alpha2.workload import Workload
 from muster.core.ownership import controls, is_ours, template_for
 from muster.core.policy import Policy
-from muster.core.request import wish_of
+from muster.core.request import request_of
 
 
 def group_size(job: JobView, workload: Workload, policy: Policy) -> int | None:
@@ -46,5 +46,5 @@ def was_gang(job: JobView, workloads: Iterable[Workload]) -> bool:
 
 def wanted_size(job: JobView, policy: Policy) -> int | None:
     """As the Job asks for it, whatever has ended since; None if it is to be no gang."""
-    gang = wish_of(job, policy).gang
+    gang = request_of(job, policy).gang
     return gang.min_count if gang else None

@@ -77,7 +77,7 @@ class Gang:
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
+class MemberSummary:
     """The members as they are now. Those that have ended are none any more."""
 
     exist: int
@@ -95,7 +95,7 @@ class Crew:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class GangEvent:
     reason: EventReason
     message: str
     occasion: str
@@ -120,12 +120,12 @@ def gang_of(seen: Observed, decision: Decision) -> Gang | None:
     return Gang(job, group, group.gang.min_count, job.resumed)
 
 
-def crew_of(pods: Iterable[PodView]) -> Crew:
+def summary_of(pods: Iterable[PodView]) -> MemberSummary:
     living = [pod for pod in pods if pod.live and (pod.bound or not pod.terminating)]
     waiting = sorted((pod for pod in living if not pod.bound), key=lambda pod: (pod.created, pod.name))
     words = [pod.unschedulable for pod in waiting if pod.unschedulable]
     specific = [said for said in words if not said.startswith(_GENERIC)]
-    return Crew(
+    return MemberSummary(
         exist=len(living),
         bound=len(living) - len(waiting),
         words=next(iter(specific or words), ""),
@@ -134,36 +134,36 @@ def crew_of(pods: Iterable[PodView]) -> Crew:
     )
 
 
-def tell(gang: Gang, crew: Crew, started: bool) -> Telling:
+def gang_event(gang: Gang, summary: MemberSummary, started: bool) -> GangEvent:
     """What is so, from the members as they are. `started`: this run has had all its nodes."""
-    runs_on = started and crew.exist > 0 and not crew.waiting
-    if has_nodes(gang, crew) or runs_on:
-        return tell_scheduled(gang)
-    why = _missing(gang, crew) if _lacks_members(gang, crew) else _no_room(gang, crew)
-    occasion = f"{gang.run} lost {crew.first}" if started else gang.run
-    return Telling(EventReason.GANG_WAITING, why, occasion)
+    runs_on = started and summary.exist > 0 and not summary.waiting
+    if has_nodes(gang, summary) or runs_on:
+        return scheduled_event(gang)
+    why = _missing(gang, summary) if _lacks_members(gang, summary) else _no_room(gang, summary)
+    occasion = f"{gang.run} lost {summary.first}" if started else gang.run
+    return GangEvent(EventReason.GANG_WAITING, why, occasion)
 
 
-def has_nodes(gang: Gang, crew: Crew) -> bool:
+def has_nodes(gang: Gang, summary: MemberSummary) -> bool:
     """Every pod of the gang has a node, or had one and has ended."""
-    if crew.bound + gang.job.succeeded >= gang.needed:
+    if summary.bound + gang.job.succeeded >= gang.needed:
         return True
-    return gang.is_claimed and not crew.waiting and crew.exist + gang.ended >= gang.needed
+    return gang.is_claimed and not summary.waiting and summary.exist + gang.ended >= gang.needed
 
 
-def is_not_held(gang: Gang, crew: Crew) -> bool:
+def is_not_held(gang: Gang, summary: MemberSummary) -> bool:
     """Some members run, and the scheduler finds no node for others. Ask only if this run never had all its nodes.
 
     Only what a scheduler that holds gangs never does counts. It too leaves a gang half bound after a pod was lost
     (failures), or after its PodGroup was made again in another size (members that are older than the group).
     """
-    specific = bool(crew.words) and not crew.words.startswith(_GENERIC)
-    half = crew.bound > 0 and crew.waiting > 0 and not has_nodes(gang, crew)
-    made_again = crew.bound_since < (gang.group.metadata.creation_timestamp or "")
+    specific = bool(summary.words) and not summary.words.startswith(_GENERIC)
+    half = summary.bound > 0 and summary.waiting > 0 and not has_nodes(gang, summary)
+    made_again = summary.bound_since < (gang.group.metadata.creation_timestamp or "")
     return half and specific and not gang.verdict and not gang.lost_pods and not made_again
 
 
-def tell_not_held(gang: Gang, crew: Crew, native: bool) -> Telling:
+def not_held_event(gang: Gang, summary: MemberSummary, native: bool) -> GangEvent:
     if native:
         cause = (
             "kube-scheduler does not hold gangs here: its feature gate GangScheduling is off, or another scheduler "
@@ -174,33 +174,33 @@ def tell_not_held(gang: Gang, crew: Crew, native: bool) -> Telling:
             "this cluster's scheduler does not wait for gangs. To free the nodes, suspend or delete the Job; gangs are "
             "held only on clusters with the built-in scheduling API"
         )
-    message = f"{crew.bound} of the gang's {gang.needed} pods started without the others; {cause}"
-    return Telling(EventReason.GANG_NOT_HELD, message, gang.run)
+    message = f"{summary.bound} of the gang's {gang.needed} pods started without the others; {cause}"
+    return GangEvent(EventReason.GANG_NOT_HELD, message, gang.run)
 
 
-def tell_scheduled(gang: Gang, occasion: str = "") -> Telling:
+def scheduled_event(gang: Gang, occasion: str = "") -> GangEvent:
     message = f"The gang of {gang.needed} has its nodes (PodGroup {gang.group.metadata.name})"
-    return Telling(EventReason.GANG_SCHEDULED, message, occasion or gang.run)
+    return GangEvent(EventReason.GANG_SCHEDULED, message, occasion or gang.run)
 
 
-def _lacks_members(gang: Gang, crew: Crew) -> bool:
+def _lacks_members(gang: Gang, summary: MemberSummary) -> bool:
     """A scheduler that holds gangs says nothing about them before all are there. One that does not, does."""
-    if crew.exist >= gang.needed:
+    if summary.exist >= gang.needed:
         return False
-    return not crew.words or crew.exist + gang.job.succeeded < gang.needed
+    return not summary.words or summary.exist + gang.job.succeeded < gang.needed
 
 
-def _missing(gang: Gang, crew: Crew) -> str:
+def _missing(gang: Gang, summary: MemberSummary) -> str:
     ended = gang.job.succeeded
     if ended:
         why = f"{ended} succeeded, and the scheduler counts only pods that have not ended"
     else:
         why = "if it stays so, the Job's own events say why the others are not created"
-    return f"{crew.exist} of the gang's {gang.needed} pods exist; {why}"
+    return f"{summary.exist} of the gang's {gang.needed} pods exist; {why}"
 
 
-def _no_room(gang: Gang, crew: Crew) -> str:
-    said = [words for words in (crew.words, gang.verdict) if words]
+def _no_room(gang: Gang, summary: MemberSummary) -> str:
+    said = [words for words in (summary.words, gang.verdict) if words]
     if not said:
-        return f"All {crew.exist} pods exist, and no scheduler has said anything about them yet"
-    return f"{crew.bound} of the gang's {gang.needed} pods have a node: {' | '.join(said)}"
+        return f"All {summary.exist} pods exist, and no scheduler has said anything about them yet"
+    return f"{summary.bound} of the gang's {gang.needed} pods have a node: {' | '.join(said)}"

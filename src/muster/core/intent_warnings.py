@@ -7,10 +7,10 @@ from muster.api.job import GROUP_TEMPLATE_ANNOTATION, SCHEDULING_ANNOTATION, Job
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.scheduling import DisruptionMode as Spelled
 from muster.api.v1alpha2.scheduling import TopologyConstraint
-from muster.core.eligibility import left_alone
+from muster.core.eligibility import skip_reason
 from muster.core.policy import Policy
 from muster.core.reasons import EventReason, Reason
-from muster.core.request import Wish, wish_of
+from muster.core.request import SchedulingRequest, request_of
 from muster.workloadbuilder import DisruptionMode, GangPolicy, SchedulingConfig
 
 MOST = 5
@@ -40,15 +40,15 @@ class Complaint:
 
 def complaints(job: JobView, group: PodGroup | None, policy: Policy) -> Iterator[Complaint]:
     """`group` is the PodGroup that Muster has made for the Job, if it has."""
-    alone = left_alone(job, policy)
+    alone = skip_reason(job, policy)
     if job.being_deleted or alone in _OF_NO_INTEREST:
         return
-    wish = wish_of(job, policy)
-    if wish.errors:
-        yield _ignored(job, *map(str, wish.errors), more=wish.more_errors)
-    elif wish.asked and alone is not None and alone in _OVERRULED:
+    request = request_of(job, policy)
+    if request.errors:
+        yield _ignored(job, *map(str, request.errors), more=request.more_errors)
+    elif request.asked and alone is not None and alone in _OVERRULED:
         yield _ignored(job, alone.sentence)
-    elif group is not None and not job.delegated and (changes := tuple(_changes(job, wish, group))):
+    elif group is not None and not job.delegated and (changes := tuple(_changes(job, request, group))):
         about = f"{SCHEDULING_ANNOTATION} has no effect on PodGroup {group.metadata.name}, which was made already: "
         yield Complaint(EventReason.INTENT_WITHOUT_EFFECT, about, changes)
 
@@ -61,12 +61,12 @@ def _ignored(job: JobView, *parts: str, more: int = 0) -> Complaint:
     return Complaint(EventReason.INTENT_IGNORED, about, told)
 
 
-def _changes(job: JobView, wish: Wish, group: PodGroup) -> Iterator[str]:
+def _changes(job: JobView, request: SchedulingRequest, group: PodGroup) -> Iterator[str]:
     """Where what is asked for now differs from what was made. Without an annotation only what nobody else asks for."""
-    if job.intent is not None and wish.item is None:
+    if job.intent is not None and request.item is None:
         yield f"its pods stay in it, although the Job asks for {job.intent.strip()[:20]!r}"
         return
-    config = wish.config or SchedulingConfig()
+    config = request.config or SchedulingConfig()
     if job.intent is not None:
         yield from _policy_changes(config, group)
     pairs = (

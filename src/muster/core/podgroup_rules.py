@@ -68,7 +68,7 @@ def _default(classes: Iterable[PriorityClass]) -> PriorityClass | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class RemoveProtection:
     """Take the protection finalizer off."""
 
 
@@ -77,11 +77,11 @@ class MarkScheduled:
     """Set PodGroupScheduled to True. It never goes back."""
 
 
-def keep(group: PodGroup, members: Iterable[PodView]) -> Release | MarkScheduled | None:
+def keep(group: PodGroup, members: Iterable[PodView]) -> RemoveProtection | MarkScheduled | None:
     """What is due for a PodGroup, from the pods that belong to it."""
     living = [pod for pod in members if pod.live]
     if group.metadata.deletion_timestamp is not None:
-        return Release() if PROTECTION in group.metadata.finalizers and not living else None
+        return RemoveProtection() if PROTECTION in group.metadata.finalizers and not living else None
     condition = group.scheduled
     if condition is not None and condition.status == "True":
         return None

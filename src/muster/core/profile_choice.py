@@ -7,7 +7,7 @@ its API server does not serve that profile, the replica is not ready, and says w
 
 from dataclasses import dataclass
 
-from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
+from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, ApiProfile
 
 AGREEING_PROBES = 3
 """In a row, a second apart, before what they show counts: behind a load balancer one API server may differ."""
@@ -24,7 +24,7 @@ ALLOWED = {
 class Probe:
     """What one look at the API server showed."""
 
-    served: tuple[Dialect, ...] = ()
+    served: tuple[ApiProfile, ...] = ()
     """The profiles that answered, the best first."""
     problem: str = ""
     """Why there is none, in one sentence."""
@@ -36,15 +36,15 @@ class Probe:
 class Situation:
     probes: tuple[Probe, ...]
     """The newest comes last."""
-    using: Dialect | None = None
+    using: ApiProfile | None = None
     """What this replica works with; None before it has begun."""
-    agreed: Dialect | None = None
+    agreed: ApiProfile | None = None
     """What the replicas have agreed on."""
     leads: bool = False
     """This replica may change the agreement."""
     gangs_live: bool | None = None
     """Of the profile that would be left; None: nobody has looked yet."""
-    allowed: tuple[Dialect, ...] = ALLOWED["auto"]
+    allowed: tuple[ApiProfile, ...] = ALLOWED["auto"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class ProbeAgain:
 class LookForGangs:
     """Do gangs of this profile live? Then decide again."""
 
-    of: Dialect
+    of: ApiProfile
     served: bool
 
 
@@ -73,15 +73,15 @@ class LookForGangs:
 class Agree:
     """Write it where all replicas read it, if what stands there is still this; then decide again."""
 
-    on: Dialect
-    instead_of: Dialect | None
+    on: ApiProfile
+    instead_of: ApiProfile | None
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """It is agreed: work with it from now on."""
 
-    to: Dialect
+    to: ApiProfile
 
 
 Choice = Keep | ProbeAgain | LookForGangs | Agree | Change
@@ -120,7 +120,7 @@ def _confirmed(seen: Situation) -> bool:
     return len(last) == AGREEING_PROBES and all(each == last[0] for each in last)
 
 
-def _leave(seen: Situation, expected: Dialect, probe: Probe) -> Choice:
+def _leave(seen: Situation, expected: ApiProfile, probe: Probe) -> Choice:
     """The server would have us use another profile, or has none."""
     if not probe.served:
         return Keep(probe.problem)
@@ -134,14 +134,14 @@ def _leave(seen: Situation, expected: Dialect, probe: Probe) -> Choice:
     return Keep(problem=_conflict(expected, to, bool(seen.gangs_live)))
 
 
-def _better(using: Dialect, to: Dialect) -> str:
+def _better(using: ApiProfile, to: ApiProfile) -> str:
     return (
         f"the API server now serves {to.described}; Muster goes on with {using.described}, because gangs of it live, "
         f"and changes once they are gone{_or_pin(using, to)}"
     )
 
 
-def _conflict(using: Dialect, to: Dialect, gangs_live: bool) -> str:
+def _conflict(using: ApiProfile, to: ApiProfile, gangs_live: bool) -> str:
     lacks = (
         f"Muster's replicas use {using.described}, which this replica's API server does not serve; it serves "
         f"{to.described}"
@@ -154,5 +154,5 @@ def _conflict(using: Dialect, to: Dialect, gangs_live: bool) -> str:
     )
 
 
-def _or_pin(using: Dialect, to: Dialect) -> str:
+def _or_pin(using: ApiProfile, to: ApiProfile) -> str:
     return f", or set `apiGroup: {to.group}` to change at once" if using.group != to.group else ""

@@ -1,6 +1,6 @@
 """What a Job is to have: what it asks for itself, over what the operator gives to every Job.
 
-A wish that is wrong, or that cannot be had here, counts as none at all: the Job runs as if it had not asked.
+A request that is wrong, or that cannot be had here, counts as none at all: the Job runs as if it had not asked.
 """
 
 from collections.abc import Iterator
@@ -34,13 +34,13 @@ from muster.workloadbuilder.merge import resolve
 from muster.workloadbuilder.rules import count_path
 
 REMEMBERED_BYTES = 8 * 1024 * 1024
-"""Every decision asks for the Job's wish some times over."""
+"""Every decision asks for it several times."""
 ALLOWED = BuildOptions(allowed_policies=tuple(PolicyKind), allowed_disruption_modes=tuple(DisruptionMode))
 """A Job may have any of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class SchedulingRequest:
     item: WorkloadItem | None = None
     """The group that its pods are to be in; None for none."""
     why: Reason | None = None
@@ -70,18 +70,18 @@ def _depends_on(job: JobView, policy: Policy) -> tuple[object, ...]:
 
 
 @remembering(REMEMBERED_BYTES, _depends_on)
-def wish_of(job: JobView, policy: Policy) -> Wish:
+def request_of(job: JobView, policy: Policy) -> SchedulingRequest:
     """What the Job asks for, if that is right and can be had here; else the operator's default, and what is wrong."""
     intent = read_intent(job.intent) if job.intent is not None else Intent()
     if intent.opted_out:
-        return Wish(why=Reason.OPTED_OUT, asked=True)
+        return SchedulingRequest(why=Reason.OPTED_OUT, asked=True)
     if job.delegated:
         return _delegated(job, policy, intent)
     if intent.asked is None:
         return replace(_default(job, policy, intent.errors), more_errors=intent.more_errors)
     item = _item(job, None if not_a_gang(job) else GangPolicy(), intent.asked)
     errors = (*_not_here(job, item, intent.asked, policy), *WorkloadBuilder(item, ALLOWED, V1ALPHA2).validate())
-    return _default(job, policy, errors) if errors else Wish(item, asked=True)
+    return _default(job, policy, errors) if errors else SchedulingRequest(item, asked=True)
 
 
 def not_a_gang(job: JobView) -> Reason | None:
@@ -95,23 +95,23 @@ def not_a_gang(job: JobView) -> Reason | None:
     return None
 
 
-def _default(job: JobView, policy: Policy, errors: tuple[FieldError, ...]) -> Wish:
+def _default(job: JobView, policy: Policy, errors: tuple[FieldError, ...]) -> SchedulingRequest:
     why = not_a_gang(job) or (Reason.NOT_ASKED if policy.opt_in else None)
     if why is None:
-        return Wish(_item(job, GangPolicy()), errors=errors)
+        return SchedulingRequest(_item(job, GangPolicy()), errors=errors)
     if policy.basic_for_others:
-        return Wish(_item(job, BasicPolicy()), errors=errors, quiet=True)
-    return Wish(why=why, errors=errors)
+        return SchedulingRequest(_item(job, BasicPolicy()), errors=errors, quiet=True)
+    return SchedulingRequest(why=why, errors=errors)
 
 
-def _delegated(job: JobView, policy: Policy, intent: Intent) -> Wish:
+def _delegated(job: JobView, policy: Policy, intent: Intent) -> SchedulingRequest:
     """The Job's controller has said it all, in its Workload."""
     errors = [*_out_of_reach(job, policy, ROOT)]
     if intent.asked or intent.errors:
         template = FieldPath.of(GROUP_TEMPLATE_ANNOTATION)
         errors.append(FieldError(ErrorKind.FORBIDDEN, template, job.group_template, "already says what the pods get"))
     reached = not any(_out_of_reach(job, policy, ROOT))
-    return Wish(asked=reached, why=None if reached else Reason.OWNED_BY_CONTROLLER, errors=tuple(errors))
+    return SchedulingRequest(asked=reached, why=None if reached else Reason.OWNED_BY_CONTROLLER, errors=tuple(errors))
 
 
 def _item(

@@ -7,9 +7,9 @@ from enum import StrEnum
 from muster.api.job import JobView
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.workload import Workload
-from muster.core.decide import Rules, anchor_of, is_own_workload
+from muster.core.decide import Rules, is_own_workload, own_pod_group
 from muster.core.desired import workload_behind
-from muster.core.eligibility import left_alone
+from muster.core.eligibility import skip_reason
 from muster.core.gang_size import describes_as_muster, group_size, whole_size
 from muster.core.observed import Observed
 from muster.core.ownership import pod_groups_of, template_for, workloads_of
@@ -19,14 +19,14 @@ from muster.core.policy import Policy
 class Why(StrEnum):
     """Also the metric's label."""
 
-    ENDED = "ended"
+    INDEXES_ENDED = "ended"
     """Some indexes have ended, and a pod of the others waits for them."""
     ASKED = "asked"
     """The Job asks for another number of pods."""
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class ResizeNeeded:
     """A gang whose PodGroup has not the size that its Job needs."""
 
     job: JobView
@@ -49,17 +49,17 @@ class Misfit:
         return f"{ended} of {self.job.completions} indexes ended, and a pod of the others waits"
 
 
-def misfit(seen: Observed, rules: Rules) -> Misfit | None:
+def resize_needed(seen: Observed, rules: Rules) -> ResizeNeeded | None:
     """None also where it does not matter: while every pod has its node, a number that nobody can reach harms nobody.
 
-    With `ENDED` it is still to be seen whether a pod really waits. That is asked only if the Job's own status says that
-    pods were lost and not all of them are back, so a cluster in which nothing goes wrong is not asked anything.
+    With `INDEXES_ENDED` it is still to be seen whether a pod really waits. That is asked only if the Job's own status
+    says that pods were lost and not all of them are back, so a cluster in which nothing goes wrong is not asked.
     """
     job = seen.job
     if job is None or not _gets_pods(job) or job.key.namespace in rules.policy.excluded_namespaces:
         return None
     # What Muster has made it looks after, also where by now it would not make it any more.
-    found = _own(job, seen) or (_strange(job, seen) if left_alone(job, rules.policy) is None else None)
+    found = _own(job, seen) or (_strange(job, seen) if skip_reason(job, rules.policy) is None else None)
     if found is None:
         return None
     group, workload, obstacle = found
@@ -70,9 +70,9 @@ def misfit(seen: Observed, rules: Rules) -> Misfit | None:
         return None
     asked = size > group.gang.min_count or _whole(job, workload, rules.policy) < group.gang.min_count
     if asked and workload is not None and describes_as_muster(job, workload) and not obstacle:
-        return Misfit(job, group, size, Why.ASKED)
+        return ResizeNeeded(job, group, size, Why.ASKED)
     held = size < group.gang.min_count and job.unready > 0
-    return Misfit(job, group, size, Why.ENDED, obstacle) if held else None
+    return ResizeNeeded(job, group, size, Why.INDEXES_ENDED, obstacle) if held else None
 
 
 def _size_of(group: PodGroup, job: JobView, workload: Workload | None, policy: Policy) -> int | None:
@@ -95,7 +95,7 @@ _Found = tuple[PodGroup, Workload | None, str]
 
 def _own(job: JobView, seen: Observed) -> _Found | None:
     """The PodGroup that Muster made, with what keeps it from being made again."""
-    group = anchor_of(seen)
+    group = own_pod_group(seen)
     if group is None:
         return None
     workload = _workload_of(group, job, seen)
@@ -121,6 +121,6 @@ def _strange(job: JobView, seen: Observed) -> _Found | None:
     """Somebody else's PodGroup, which Muster does not touch."""
     for workload in workloads_of(job, seen.workloads)[:1]:
         for group in pod_groups_of(job, workload, seen.pod_groups)[:1]:
-            if anchor_of(seen) is None and template_for(job, workload) is not None:
+            if own_pod_group(seen) is None and template_for(job, workload) is not None:
                 return group, workload, "it is not Muster's"
     return None

@@ -11,7 +11,7 @@ from muster.core.policy import Policy, ReleaseOnSuspend
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class DeleteObject:
     """Deletes exactly that object."""
 
     thing: Workload | PodGroup
@@ -21,9 +21,9 @@ class Release:
         return self.thing.metadata.name
 
 
-def released_next(
+def next_to_delete(
     job: JobView, groups: Iterable[PodGroup], workloads: Iterable[Workload], policy: Policy
-) -> Release | None:
+) -> DeleteObject | None:
     """Only what Muster made for this Job. The caller has seen that no pod of it lives."""
     if not job.at_rest or job.finished or not releases_pod_group(job, policy):
         return None
@@ -31,7 +31,7 @@ def released_next(
     if policy.release_on_suspend is ReleaseOnSuspend.PAIR:
         things += (*workloads,)
     staying = (thing for thing in things if thing.metadata.deletion_timestamp is None)
-    return next((Release(thing) for thing in staying if is_own(job, thing)), None)
+    return next((DeleteObject(thing) for thing in staying if is_own(job, thing)), None)
 
 
 def releases_pod_group(job: JobView, policy: Policy) -> bool:

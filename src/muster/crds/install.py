@@ -8,7 +8,7 @@ from typing import Protocol
 
 from muster.crds.definitions import KINDS, VERSION, Kind, Object, crd_name, definition
 from muster.crds.ownership import is_ours
-from muster.crds.server_support import CRDS, Refused
+from muster.crds.server_support import CRDS, InstallRefused
 from muster.kube.client import KubeClient, every_item
 from muster.kube.errors import Conflict, KubeError, NotFound
 from muster.kube.resources import Resource
@@ -43,9 +43,9 @@ async def install(client: CrdClient, group: str) -> None:
         for kind in KINDS:
             made = await client.apply(CRDS, "", crd_name(kind, group), definition(kind, group))
             if made["metadata"].get("deletionTimestamp"):
-                raise Refused(f"{crd_name(kind, group)} is being deleted: run this again once it is gone")
+                raise InstallRefused(f"{crd_name(kind, group)} is being deleted: run this again once it is gone")
     except KubeError as error:
-        raise Refused(f"the CRDs of {group} cannot be installed: {error}") from error
+        raise InstallRefused(f"the CRDs of {group} cannot be installed: {error}") from error
     for kind in KINDS:
 
         async def served(kind: Kind = kind) -> bool:
@@ -53,7 +53,7 @@ async def install(client: CrdClient, group: str) -> None:
 
         if not await _eventually(served):
             name, seconds = crd_name(kind, group), f"{PATIENCE_SECONDS:.0f} s"
-            raise Refused(f"{name} was installed, and after {seconds} the API server still does not serve it")
+            raise InstallRefused(f"{name} was installed, and after {seconds} the API server still does not serve it")
 
 
 async def find_installed(client: KubeClient, groups: Iterable[str]) -> list[Installed]:
@@ -66,7 +66,7 @@ async def find_installed(client: KubeClient, groups: Iterable[str]) -> list[Inst
                 if crd is not None and is_ours(crd):
                     found.append(Installed(kind, group, crd["metadata"]["uid"], await _count(client, kind, group)))
     except KubeError as error:
-        raise Refused(str(error)) from error
+        raise InstallRefused(str(error)) from error
     return found
 
 
@@ -76,14 +76,14 @@ async def uninstall(client: KubeClient, installed: list[Installed]) -> None:
         for each in installed:
             await _delete(client, each)
     except KubeError as error:
-        raise Refused(f"the CRDs cannot be removed: {error}") from error
+        raise InstallRefused(f"the CRDs cannot be removed: {error}") from error
     for each in installed:
 
         async def gone(each: Installed = each) -> bool:
             return await _get(client, each.name) is None
 
         if not await _eventually(gone):
-            raise Refused(f"{each.name} is being deleted, and waits for the finalizers of its objects")
+            raise InstallRefused(f"{each.name} is being deleted, and waits for the finalizers of its objects")
 
 
 async def _delete(client: KubeClient, installed: Installed) -> None:
@@ -92,7 +92,7 @@ async def _delete(client: KubeClient, installed: Installed) -> None:
     except NotFound:
         return
     except Conflict as error:
-        raise Refused(f"{installed.name} was replaced meanwhile: run this again") from error
+        raise InstallRefused(f"{installed.name} was replaced meanwhile: run this again") from error
 
 
 async def _is_served(client: KubeClient, kind: Kind, group: str) -> bool:

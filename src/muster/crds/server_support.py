@@ -5,7 +5,7 @@ Discovery lies: a CRD in a group that the server owns is Established and listed,
 
 from dataclasses import dataclass
 
-from muster.api.profile import Dialect
+from muster.api.profile import ApiProfile
 from muster.crds.definitions import BUILT_IN_GROUP, GROUPS, KINDS, OWN_GROUP, VERSION, Object, crd_name
 from muster.crds.ownership import is_ours
 from muster.kube.api_detection import UNKNOWN_VERSIONS
@@ -18,12 +18,12 @@ CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 _ONE = {"limit": "1"}
 
 
-class Refused(Exception):
+class InstallRefused(Exception):
     """Why nothing was changed, in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class ServerSupport:
     served: bool
     """`scheduling.k8s.io/v1alpha2` answers, built in or as CRDs."""
     other_version: str
@@ -46,32 +46,32 @@ class Survey:
         return any(crd_name(kind, group) in self.definitions for kind in KINDS)
 
 
-async def survey(client: KubeClient) -> Survey:
-    built_in = Dialect(BUILT_IN_GROUP, VERSION)
+async def survey(client: KubeClient) -> ServerSupport:
+    built_in = ApiProfile(BUILT_IN_GROUP, VERSION)
     try:
         served = await _answers(client, workloads(built_in)) and await _answers(client, pod_groups(built_in))
         other = "" if served else await _other_version(client)
         owns = await _owns_group(client)
-        return Survey(served, other, owns, await _definitions(client))
+        return ServerSupport(served, other, owns, await _definitions(client))
     except Forbidden as error:
-        raise Refused(
+        raise InstallRefused(
             f"what this API server serves cannot be found out, since this account may not look: {error}"
         ) from error
     except KubeError as error:
-        raise Refused(str(error)) from error
+        raise InstallRefused(str(error)) from error
 
 
-def choose(found: Survey, asked: str) -> str:
+def choose(found: ServerSupport, asked: str) -> str:
     """The group to install; empty if the server needs none."""
     if found.other_version:
-        raise Refused(
+        raise InstallRefused(
             f"this API server has Workloads of {BUILT_IN_GROUP}/{found.other_version} built in, which this version of "
             "Muster does not speak, and no CRDs are put beside them"
         )
     if found.native and asked != OWN_GROUP:
         return ""
     if asked == BUILT_IN_GROUP and found.owns_group:
-        raise Refused(
+        raise InstallRefused(
             f"CRDs in {BUILT_IN_GROUP} would be dead on this API server, which has that group built in: every request "
             f"for them would answer 404 and the garbage collector would wait for them; use --group {OWN_GROUP}"
         )
@@ -79,7 +79,9 @@ def choose(found: Survey, asked: str) -> str:
     for kind in KINDS:
         name = crd_name(kind, group)
         if name in found.definitions and not is_ours(found.definitions[name]):
-            raise Refused(f"the CustomResourceDefinition {name} exists, and it is not Muster's: it stays as it is")
+            raise InstallRefused(
+                f"the CustomResourceDefinition {name} exists, and it is not Muster's: it stays as it is"
+            )
     return group
 
 

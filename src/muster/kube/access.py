@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 
-from muster.api.profile import Dialect
+from muster.api.profile import ApiProfile
 from muster.kube.client import KubeClient
 from muster.kube.errors import Forbidden, KubeError, NotFound
 from muster.kube.resources import (
@@ -20,20 +20,20 @@ from muster.kube.resources import (
 _ONE = {"limit": "1"}
 
 
-async def find_problem(client: KubeClient, dialect: Dialect, synced: bool = False) -> str:
+async def find_problem(client: KubeClient, profile: ApiProfile, synced: bool = False) -> str:
     """The first thing in the way, as one sentence for the person who runs the cluster; empty if there is none.
 
     Once everything was seen, admission can do without watching: a watch that fails, other than for a missing right, is
     then left to those who watch. It would take every replica out of the Service at once.
     """
-    watched = (workloads(dialect), pod_groups(dialect), JOBS, *(() if dialect.native else (PODS,)))
+    watched = (workloads(profile), pod_groups(profile), JOBS, *(() if profile.native else (PODS,)))
     for resource in dict.fromkeys((*watched, PODS)):
-        if problem := _explain(await _refusal(client.list(resource, params=_ONE)), resource, dialect):
+        if problem := _explain(await _refusal(client.list(resource, params=_ONE)), resource, profile):
             return problem
     refusals = await asyncio.gather(*(_refusal(client.try_watch(each)) for each in watched))
     return next(
         (
-            _explain(refusal, resource, dialect)
+            _explain(refusal, resource, profile)
             for refusal, resource in zip(refusals, watched, strict=True)
             if isinstance(refusal, Forbidden if synced else KubeError)
         ),
@@ -41,12 +41,12 @@ async def find_problem(client: KubeClient, dialect: Dialect, synced: bool = Fals
     )
 
 
-async def find_missing_right(client: KubeClient, dialect: Dialect) -> str:
+async def find_missing_right(client: KubeClient, profile: ApiProfile) -> str:
     """The same for writes, which cannot be tried out: the API server is asked what Muster may do."""
-    needed = [("create", resource, "") for resource in (workloads(dialect), pod_groups(dialect), EVENTS)]
-    needed += [(verb, pod_groups(dialect), "") for verb in ("delete", "patch")]
-    if not dialect.native:
-        needed.append(("patch", pod_groups(dialect), "status"))
+    needed = [("create", resource, "") for resource in (workloads(profile), pod_groups(profile), EVENTS)]
+    needed += [(verb, pod_groups(profile), "") for verb in ("delete", "patch")]
+    if not profile.native:
+        needed.append(("patch", pod_groups(profile), "status"))
         needed.append(("list", PRIORITY_CLASSES, ""))
     for verb, resource, part in needed:
         try:
@@ -65,23 +65,23 @@ async def _refusal(asking: Awaitable[object]) -> KubeError | None:
     return None
 
 
-def _explain(refusal: KubeError | None, resource: Resource, dialect: Dialect) -> str:
+def _explain(refusal: KubeError | None, resource: Resource, profile: ApiProfile) -> str:
     match refusal:
         case None:
             return ""
         case NotFound():
-            return f"the API server does not serve {resource.plural} of {dialect.api_version}: {_remedy(dialect)}"
+            return f"the API server does not serve {resource.plural} of {profile.api_version}: {_remedy(profile)}"
         case Forbidden():
             return _lacking(str(refusal))
         case _:
             return str(refusal)
 
 
-def _remedy(dialect: Dialect) -> str:
-    if not dialect.native:
+def _remedy(profile: ApiProfile) -> str:
+    if not profile.native:
         return "run `muster crds install`"
     return (
-        f"start it with --runtime-config={dialect.api_version}=true and "
+        f"start it with --runtime-config={profile.api_version}=true and "
         "--feature-gates=GenericWorkload=true,GangScheduling=true"
     )
 

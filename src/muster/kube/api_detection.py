@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
 from muster.api.pod import COMPLETION_INDEX_LABEL, GROUPED_LABEL, PodView
-from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
+from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, ApiProfile
 from muster.api.wire import Unreadable
 from muster.kube.client import KubeClient, every_item
 from muster.kube.errors import Forbidden, NotFound
@@ -22,7 +22,7 @@ CHOICES = {
     "scheduling.k8s.io": (NATIVE,),
     "scheduling.muster.dev": (CRD_IN_OWN_GROUP,),
 }
-"""What the operator may ask for, and which of our dialects that means, the best first."""
+"""What the operator may ask for, and which of our profiles that means, the best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Missing:
     sentence: str
 
 
-async def find_dialect(client: KubeClient, choice: str = "auto") -> Dialect | Missing:
+async def find_profile(client: KubeClient, choice: str = "auto") -> ApiProfile | Missing:
     """The first API that answers. Raises what is no answer at all (the server cannot be reached)."""
     candidates = CHOICES[choice]
     if NATIVE in candidates and await serves(client, NATIVE):
@@ -48,23 +48,23 @@ async def find_dialect(client: KubeClient, choice: str = "auto") -> Dialect | Mi
     return Missing(_what_to_do(choice))
 
 
-async def serves(client: KubeClient, dialect: Dialect) -> bool:
-    return await _answers(client, workloads(dialect)) and await _answers(client, pod_groups(dialect))
+async def serves(client: KubeClient, profile: ApiProfile) -> bool:
+    return await _answers(client, workloads(profile)) and await _answers(client, pod_groups(profile))
 
 
-async def gangs_live(client: KubeClient, dialect: Dialect, served: bool) -> bool:
+async def gangs_live(client: KubeClient, profile: ApiProfile, served: bool) -> bool:
     """Is there a PodGroup of Muster's, or a living member?
 
     PodGroups of an API that is not served cannot be listed, and bind nobody; their pods are still one gang.
     """
     if served:
-        page = await client.list(pod_groups(dialect), params={"labelSelector": OURS, "limit": "1"})
+        page = await client.list(pod_groups(profile), params={"labelSelector": OURS, "limit": "1"})
         if page.get("items"):
             return True
-    label = COMPLETION_INDEX_LABEL if dialect.native else f"{GROUPED_LABEL}=true"
+    label = COMPLETION_INDEX_LABEL if profile.native else f"{GROUPED_LABEL}=true"
     async for raw in every_item(client, PODS, params={"labelSelector": label, "fieldSelector": LIVING}):
         with suppress(Unreadable):
-            if dialect.group_of(PodView.parse(raw)):
+            if profile.group_of(PodView.parse(raw)):
                 return True
     return False
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from muster.api.profile import Dialect
+from muster.api.profile import ApiProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ MUTATING_WEBHOOKS = Resource("admissionregistration.k8s.io", "v1", "mutatingwebh
 VALIDATING_WEBHOOKS = Resource("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations")
 
 
-def workloads(dialect: Dialect) -> Resource:
-    return Resource(dialect.group, dialect.version, "workloads")
+def workloads(profile: ApiProfile) -> Resource:
+    return Resource(profile.group, profile.version, "workloads")
 
 
-def pod_groups(dialect: Dialect) -> Resource:
-    return Resource(dialect.group, dialect.version, "podgroups")
+def pod_groups(profile: ApiProfile) -> Resource:
+    return Resource(profile.group, profile.version, "podgroups")

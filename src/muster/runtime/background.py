@@ -12,7 +12,7 @@ LAST_SECONDS = 2.0
 """Time for it, unless the API server does not answer. Then whoever comes next goes on from what is stored."""
 
 
-class Errands:
+class BackgroundTasks:
     """Left in its place among the doors that close: after the last question, before the last connection."""
 
     def __init__(self, seconds: float = LAST_SECONDS) -> None:

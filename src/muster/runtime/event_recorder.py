@@ -99,7 +99,7 @@ def internal_error_sentence(kind: str) -> str:
 
 
 @dataclass(slots=True)
-class Recorder:
+class EventRecorder:
     client: KubeClient
     instance: str
     metrics: Metrics = field(default_factory=Metrics)
@@ -110,13 +110,13 @@ class Recorder:
     def __post_init__(self) -> None:
         self.errors = InternalErrors(self.metrics)
 
-    def tell(self, job: JobView, reason: EventReason, message: str, identity: str = "") -> bool:
+    def normal(self, job: JobView, reason: EventReason, message: str, identity: str = "") -> bool:
         return self._enqueue(Event(Subject.of(job), "Normal", reason, message, identity))
 
-    def warn(self, job: JobView, reason: EventReason, message: str, identity: str = "") -> bool:
+    def warning(self, job: JobView, reason: EventReason, message: str, identity: str = "") -> bool:
         return self._enqueue(Event(Subject.of(job), "Warning", reason, message, identity))
 
-    def report(self, job: JobView | None, decision: Decision) -> None:
+    def decision(self, job: JobView | None, decision: Decision) -> None:
         """Tell why Muster stands aside or what pods wait for; silence for Jobs that never were its business."""
         event = decision.reason.event
         if job is None or event is None:
@@ -124,7 +124,7 @@ class Recorder:
         about = f" ({decision.detail})" if decision.detail else ""
         outcome = "; the pods are scheduled one by one" if decision.membership is Membership.PLAIN else ""
         message = f"{decision.reason}: {decision.reason.sentence}{about}{outcome}"
-        if self.warn(job, event, message):
+        if self.warning(job, event, message):
             self.metrics.told.labels(decision.reason.value).inc()
 
     def internal_error(self, task: Task, about: object, job: JobView | None, error: BaseException) -> None:
@@ -136,7 +136,7 @@ class Recorder:
     def post_internal_error(self, job: JobView, error: BaseException) -> None:
         try:
             kind = kind_of(error)
-            self.warn(job, EventReason.INTERNAL_ERROR, internal_error_sentence(kind), kind)
+            self.warning(job, EventReason.INTERNAL_ERROR, internal_error_sentence(kind), kind)
         except Exception as another:  # noqa: BLE001 - a bug in reporting must not hide the first one
             self.errors.note(Task.EVENTS, job.key, another)
 

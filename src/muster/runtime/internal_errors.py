@@ -10,7 +10,7 @@ from muster.api.keys import JobKey, Uid
 from muster.kube.errors import plain_text
 from muster.runtime.metrics import Metrics
 from muster.runtime.tasks import Task
-from muster.runtime.ttl_cache import Memory
+from muster.runtime.ttl_cache import TtlCache
 
 logger = logging.getLogger(__name__)
 
@@ -23,8 +23,8 @@ REMEMBERED_TRACEBACKS = 100
 @dataclass(slots=True)
 class InternalErrors:
     metrics: Metrics
-    _traced: Memory[tuple[str, str], bool] = field(
-        default_factory=lambda: Memory(ONE_TRACEBACK_SECONDS, REMEMBERED_TRACEBACKS)
+    _traced: TtlCache[tuple[str, str], bool] = field(
+        default_factory=lambda: TtlCache(ONE_TRACEBACK_SECONDS, REMEMBERED_TRACEBACKS)
     )
 
     def note(self, task: Task, about: object, error: BaseException) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from muster.api.keys import Uid
 from muster.runtime.metrics import Metrics
-from muster.runtime.ttl_cache import Memory
+from muster.runtime.ttl_cache import TtlCache
 
 LONGEST_SECONDS = 3600.0
 
@@ -14,10 +14,10 @@ WORKLOAD, POD_GROUP, SCHEDULED = "workload", "podgroup", "scheduled"
 
 
 @dataclass(slots=True)
-class Stopwatch:
+class LatencyTracker:
     metrics: Metrics
-    _seen: Memory[Uid, float] = field(default_factory=lambda: Memory(LONGEST_SECONDS))
-    _done: Memory[tuple[Uid, str], bool] = field(default_factory=lambda: Memory(LONGEST_SECONDS))
+    _seen: TtlCache[Uid, float] = field(default_factory=lambda: TtlCache(LONGEST_SECONDS))
+    _done: TtlCache[tuple[Uid, str], bool] = field(default_factory=lambda: TtlCache(LONGEST_SECONDS))
 
     def start(self, uid: Uid) -> None:
         """The Job appeared; only its first sight counts."""
@@ -30,4 +30,4 @@ class Stopwatch:
         if began is None or self._done.recall((uid, stage)):
             return
         self._done.remember((uid, stage), True)
-        self.metrics.formation.labels(stage).observe(time.monotonic() - began)
+        self.metrics.gang_former.labels(stage).observe(time.monotonic() - began)

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from muster.api.wire import MAX_UID, MAX_WORD, Raw, Unreadable, as_object, integer, mapping, text, words
 from muster.core.election import (
-    LEFT,
     NOTICED,
     TAKEN_FROM,
+    UNINSTALL_HOLDER,
     Create,
     Lease,
     Move,
@@ -24,9 +24,9 @@ from muster.core.election import (
     Terms,
     Wait,
     Withdraw,
-    heed,
     look,
     lost,
+    note_uninstall,
     won,
 )
 from muster.kube.client import KubeClient, Object
@@ -49,10 +49,10 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 class Lead(Protocol):
     def leads(self) -> bool: ...
 
-    def left(self) -> bool:
+    def uninstalled(self) -> bool:
         """Somebody ran `muster leave` while we were there: register nothing and make nothing any more."""
 
-    def being_left(self) -> bool:
+    def draining(self) -> bool:
         """`muster leave` was run, or is at work, and nobody leads any more: begin no new gang."""
 
     async def run(self) -> None:
@@ -71,10 +71,10 @@ class Alone:
     def leads(self) -> bool:
         return True
 
-    def left(self) -> bool:
+    def uninstalled(self) -> bool:
         return False  # nobody can tell us
 
-    def being_left(self) -> bool:
+    def draining(self) -> bool:
         return False
 
     async def run(self) -> None:
@@ -108,15 +108,15 @@ class Leadership:
     def leads(self) -> bool:
         return not self._leaving and self._standing.leads(self.clock())
 
-    def left(self) -> bool:
+    def uninstalled(self) -> bool:
         return self._left
 
-    def being_left(self) -> bool:
-        return self._standing.being_left(self.terms, self.clock())
+    def draining(self) -> bool:
+        return self._standing.draining(self.terms, self.clock())
 
     @in_lane(Lane.CONTROL)
     async def run(self) -> None:
-        while not self._leaving and not (self._signed and self.being_left()):
+        while not self._leaving and not (self._signed and self.draining()):
             pause = LOOK_SECONDS
             try:
                 pause = await self._take_part()
@@ -201,8 +201,8 @@ class Leadership:
         `muster leave` gives gangs time to be completed only where somebody says so that he is there to do it.
         """
         if found is not None:
-            self._standing = heed(self._standing, found, self.terms, self.clock())
-        if found is None or found.holder != LEFT:
+            self._standing = note_uninstall(self._standing, found, self.terms, self.clock())
+        if found is None or found.holder != UNINSTALL_HOLDER:
             self._signed = True
         elif not self._signed:
             try:

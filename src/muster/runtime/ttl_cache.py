@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 CAPACITY = 10_000
 
 
-class Memory(Generic[Key, Value]):
+class TtlCache(Generic[Key, Value]):
     def __init__(self, seconds: float, capacity: int = CAPACITY) -> None:
         self._seconds = seconds
         self._capacity = capacity

@@ -25,7 +25,7 @@ ASKING_SECONDS = 5.0
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared with, not bound to
 
 
-class Place(NamedTuple):
+class Address(NamedTuple):
     host: str
     port: int
 
@@ -38,14 +38,14 @@ class Place(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Listening:
     runner: web.AppRunner
-    place: Place
+    address: Address
     connections: Connections
     listener: socket.socket
     serving: asyncio.Task[None]
 
     @property
     def port(self) -> int:
-        return self.place.port
+        return self.address.port
 
     async def stop(self) -> None:
         """No new connection; requests in flight are finished."""
@@ -93,7 +93,7 @@ async def listen(port: Port, supervisor: Supervisor) -> Listening:
         raise RuntimeError("a runner that is set up has a server")
     connections = Connections(port.limits, runner.server, port.context, partial(supervisor.errors.note, port.task))
     serving = asyncio.create_task(supervisor.run(port.task, partial(connections.serve, listener)), name=port.task.value)
-    return Listening(runner, Place(port.host, listener.getsockname()[1]), connections, listener, serving)
+    return Listening(runner, Address(port.host, listener.getsockname()[1]), connections, listener, serving)
 
 
 def _logger() -> logging.Logger:
@@ -110,31 +110,31 @@ def _is_no_garbage(record: logging.LogRecord) -> bool:
     return not isinstance(error, HttpProcessingError) and not is_gone
 
 
-async def ask(place: Place, name: str, certificate: ServingCertificate, handshake_only: bool = False) -> str:
+async def ask(address: Address, name: str, certificate: ServingCertificate, handshake_only: bool = False) -> str:
     """What is wrong with the answer there, met as the API server meets it: by that name, trusting those authorities.
 
     A port that wants a client certificate answers nobody else. That it shows its own is what can be seen from outside.
     """
     trust = ssl.create_default_context(cadata=certificate.authority.decode())
     try:
-        return await (_shake_hands(place, name, trust) if handshake_only else _get(place, name, trust))
+        return await (_shake_hands(address, name, trust) if handshake_only else _get(address, name, trust))
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
         return " ".join(str(error).split()) or type(error).__name__
 
 
-async def _get(place: Place, name: str, trust: ssl.SSLContext) -> str:
+async def _get(address: Address, name: str, trust: ssl.SSLContext) -> str:
     connector = aiohttp.TCPConnector(ssl=trust, force_close=True)
     async with (
         aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=ASKING_SECONDS)) as session,
-        session.get(f"{place.url}/livez", server_hostname=name) as answer,
+        session.get(f"{address.url}/livez", server_hostname=name) as answer,
     ):
         return "" if answer.status == web.HTTPOk.status_code else f"it answers {answer.status}"
 
 
-async def _shake_hands(place: Place, name: str, trust: ssl.SSLContext) -> str:
+async def _shake_hands(address: Address, name: str, trust: ssl.SSLContext) -> str:
     trust.minimum_version = ssl.TLSVersion.TLSv1_3  # before, a client without a certificate is not shown anything
     async with asyncio.timeout(ASKING_SECONDS):
-        host = ANYWHERE.get(place.host, place.host)
-        _, writer = await asyncio.open_connection(host, place.port, ssl=trust, server_hostname=name)
+        host = ANYWHERE.get(address.host, address.host)
+        _, writer = await asyncio.open_connection(host, address.port, ssl=trust, server_hostname=name)
     writer.transport.abort()
     return ""

@@ -16,8 +16,8 @@ from muster.runtime.metrics import Metrics
 from muster.serving.certificates import ServingCertificate
 from muster.serving.rotation import Unusable
 from muster.serving.sources import Source
-from muster.serving.tls import Door
-from muster.serving.trust_bundle import Authorities
+from muster.serving.tls import ReloadingTls
+from muster.serving.trust_bundle import TrustBundle
 
 logger = logging.getLogger(__name__)
 
@@ -30,19 +30,19 @@ def never() -> bool:
 
 
 @dataclass(slots=True)
-class Renewal:
+class CertificateRenewer:
     source: Source
-    door: Door
+    tls: ReloadingTls
     host: str
     health: Health
-    authorities: Authorities
+    trust_bundle: TrustBundle
     registered: Callable[[], Awaitable[frozenset[x509.Certificate] | None]]
     """The authorities that the API server trusts for every webhook of ours; None while there are no webhooks."""
     ask_self: Callable[[ServingCertificate], Awaitable[str]]
     """What is wrong with an answer of our own listener, if anything."""
     every_seconds: float
     clock: Callable[[], datetime]
-    left: Callable[[], bool] = never
+    uninstalled: Callable[[], bool] = never
     """From then on the Secret is not made again."""
     metrics: Metrics = field(default_factory=Metrics)
     _trusted: ServingCertificate | None = None
@@ -53,7 +53,7 @@ class Renewal:
 
     @in_lane(Lane.CONTROL)
     async def run(self) -> None:
-        while not self.left():
+        while not self.uninstalled():
             settled = await self.once()
             await asyncio.sleep(self.every_seconds if settled else min(SOON_SECONDS, self.every_seconds))
         await asyncio.Event().wait()
@@ -63,15 +63,15 @@ class Renewal:
         trouble, offered = "", None
         try:
             offered = await self.source.read()
-            self.authorities.note(offered.authorities)
+            self.trust_bundle.note(offered.authorities)
             await self._exchange(offered)
         except Unusable as error:
             trouble = str(error)
         except KubeError as error:
             trouble = f"the certificates cannot be read or written: {error}"
-        served = self.door.certificate
+        served = self.tls.certificate
         if served is not None:
-            self.authorities.note(served.authorities)
+            self.trust_bundle.note(served.authorities)
         self._tell(trouble, served)
         answers = await self._answers(served)
         return (
@@ -84,10 +84,10 @@ class Renewal:
 
     async def _exchange(self, offered: ServingCertificate) -> None:
         """A new certificate is served once the API server trusts it, and not before, unless the old one is no good."""
-        served, trusted = self.door.certificate, await self._is_trusted(offered)
+        served, trusted = self.tls.certificate, await self._is_trusted(offered)
         if offered != served and (trusted or served is None or served.problem(self.host, self.clock())):
             try:
-                self.door.use(offered)
+                self.tls.use(offered)
             except ssl.SSLError as error:
                 raise Unusable(f"the certificate cannot be served: {error}") from error
             until = offered.chain[0].not_valid_after_utc
@@ -105,7 +105,7 @@ class Renewal:
             return registered is None
         # Not every API server has heard of it yet. Whoever serves nothing has nothing to lose.
         twice, self._trusted_since_last = self._trusted_since_last == offered, offered
-        return twice or self.door.certificate is None
+        return twice or self.tls.certificate is None
 
     def _tell(self, trouble: str, served: ServingCertificate | None) -> None:
         if served is None:

@@ -48,7 +48,7 @@ class Bundle:
     authority: Signed
     leaf: Signed
     old: tuple[x509.Certificate, ...] = ()
-    """Authorities before this one, which may still be met."""
+    """TrustBundle before this one, which may still be met."""
 
     @property
     def authorities(self) -> tuple[x509.Certificate, ...]:

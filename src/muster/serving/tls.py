@@ -47,7 +47,7 @@ class ClientCA:
         return pem
 
 
-class Door:
+class ReloadingTls:
     """New connections get the newest certificate; those that are open go on with the one that they began with.
 
     Each certificate has a context of its own, chosen when a connection begins. Loading another one into the same

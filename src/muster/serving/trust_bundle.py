@@ -13,7 +13,7 @@ REMEMBERED = timedelta(hours=1)
 
 
 @dataclass(slots=True)
-class Authorities:
+class TrustBundle:
     clock: Callable[[], datetime]
     _seen: dict[x509.Certificate, datetime] = field(default_factory=dict)
 

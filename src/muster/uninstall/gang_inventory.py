@@ -21,18 +21,18 @@ OF_JOBS = {"labelSelector": CONTROLLER_UID_LABEL}
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class GangInventory:
     unfinished: tuple[Unfinished, ...] = ()
     split: tuple[JobKey, ...] = ()
 
 
-async def survey(client: KubeClient) -> Survey:
+async def survey(client: KubeClient) -> GangInventory:
     """The pods come last: those that arrive meanwhile count."""
     formed = await _jobs_with_a_group(client)
     jobs = await _jobs(client)
     pods = await _pods(client)
     lacking = [unfinished(job, job.uid in formed, pods[job.uid]) for job in jobs]
-    return Survey(
+    return GangInventory(
         unfinished=tuple(each for each in lacking if each is not None),
         split=tuple(job.key for job in jobs if is_split(job, pods[job.uid])),
     )
@@ -41,9 +41,9 @@ async def survey(client: KubeClient) -> Survey:
 async def _jobs_with_a_group(client: KubeClient) -> set[Uid]:
     """By the PodGroups that Muster made, in whichever group they are: built in, or its own CRDs."""
     found = set[Uid]()
-    for dialect in (CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP):
+    for profile in (CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP):
         with suppress(NotFound):
-            async for raw in _every(client, pod_groups(dialect), OURS):
+            async for raw in _every(client, pod_groups(profile), OURS):
                 with suppress(Unreadable):
                     owner = controller_of(mapping(raw, "metadata"))
                     found |= {owner.uid} if owner is not None else set()

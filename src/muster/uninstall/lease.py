@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from muster.api.wire import integer, mapping, text
-from muster.core.election import LEFT, LONGEST_BELIEVED_SECONDS, NOTICED, SHARE_OF_DURATION, TAKEN_FROM
+from muster.core.election import LONGEST_BELIEVED_SECONDS, NOTICED, SHARE_OF_DURATION, TAKEN_FROM, UNINSTALL_HOLDER
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import Conflict, NotFound
 from muster.kube.resources import LEASES
@@ -54,14 +54,14 @@ class LeaseInHand:
 def _taken(lease: Object) -> Object:
     metadata, spec = mapping(lease, "metadata"), mapping(lease, "spec")
     annotations, holder = dict(mapping(metadata, "annotations")), text(spec, "holderIdentity")
-    if holder != LEFT:  # who noticed an earlier `muster leave` may be gone
+    if holder != UNINSTALL_HOLDER:  # who noticed an earlier `muster leave` may be gone
         annotations.pop(NOTICED, None)
         annotations[TAKEN_FROM] = holder
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return {
         **lease,
         "metadata": {**metadata, "annotations": annotations},
-        "spec": {**spec, "holderIdentity": LEFT, "renewTime": now},
+        "spec": {**spec, "holderIdentity": UNINSTALL_HOLDER, "renewTime": now},
     }
 
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, Dialect
+from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, ApiProfile
 from muster.api.v1alpha2.podgroup import PROTECTION
 from muster.api.wire import MAX_WORD, Raw, Unreadable, mapping, text, texts
 from muster.config.types import Settings
@@ -99,9 +99,9 @@ class Leave:
             found |= await self._empty(resource, again)
             if self.dev:
                 found |= await self._remove(resource, DEV_NAME, again=again)
-        for dialect in (CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP):
-            async with self._going_on(f"PodGroups of {dialect.group} cannot be released"):
-                found |= await self._release(dialect, again)
+        for profile in (CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP):
+            async with self._going_on(f"PodGroups of {profile.group} cannot be released"):
+                found |= await self._release(profile, again)
         return found
 
     async def _tell_the_running_ones(self, lease: LeaseInHand) -> bool:
@@ -165,36 +165,36 @@ class Leave:
             return True
         return False
 
-    async def _release(self, dialect: Dialect, again: bool) -> bool:
+    async def _release(self, profile: ApiProfile, again: bool) -> bool:
         """Nobody else takes the finalizer off. On a server with the built-in API it is that server's own."""
-        if dialect.group == PRIORITY_CLASSES.group and await self._is_served(PRIORITY_CLASSES):
+        if profile.group == PRIORITY_CLASSES.group and await self._is_served(PRIORITY_CLASSES):
             return False
         try:
             protected = [
                 metadata
-                async for each in every_item(self.client, pod_groups(dialect))
+                async for each in every_item(self.client, pod_groups(profile))
                 if PROTECTION in texts(metadata := mapping(each, "metadata"), "finalizers")
             ]
         except NotFound:
             if not again:
-                self.say(f"PodGroups of {dialect.group} are not served here")
+                self.say(f"PodGroups of {profile.group} are not served here")
             return False
         released = 0
         for start in range(0, len(protected), AT_ONCE):
             some = protected[start : start + AT_ONCE]
-            released += sum(await asyncio.gather(*(self._release_one(dialect, each) for each in some)))
+            released += sum(await asyncio.gather(*(self._release_one(profile, each) for each in some)))
         if released or not again:
-            self._did(f"released {released} PodGroups of {dialect.group} from their finalizer")
+            self._did(f"released {released} PodGroups of {profile.group} from their finalizer")
         return bool(protected)
 
-    async def _release_one(self, dialect: Dialect, metadata: Raw) -> bool:
+    async def _release_one(self, profile: ApiProfile, metadata: Raw) -> bool:
         """Of the very object that was listed. One that changed meanwhile is seen again in the next round."""
         namespace, name = text(metadata, "namespace"), text(metadata, "name")
         left = [each for each in texts(metadata, "finalizers") if each != PROTECTION]
         body = {"metadata": {"resourceVersion": text(metadata, "resourceVersion", MAX_WORD), "finalizers": left}}
         async with self._going_on(f"PodGroup {namespace}/{name} cannot be released"):
             try:
-                await self.client.patch(pod_groups(dialect), namespace, name, body)
+                await self.client.patch(pod_groups(profile), namespace, name, body)
             except (NotFound, Conflict):
                 return False
             return True

@@ -12,9 +12,9 @@ from typing import Any
 import kopf
 
 from muster.api.job import JobView
-from muster.api.profile import Dialect
+from muster.api.profile import ApiProfile
 from muster.api.wire import Unreadable
-from muster.controllers.intake import Inbox
+from muster.controllers.intake import Intake
 from muster.kube.credentials import Credentials
 from muster.runtime.internal_errors import name_of
 from muster.runtime.tasks import Task
@@ -23,16 +23,16 @@ logger = logging.getLogger(__name__)
 
 
 def build_registry(
-    inbox: Inbox, main_loop: asyncio.AbstractEventLoop, dialect: Dialect, credentials: Credentials
+    intake: Intake, main_loop: asyncio.AbstractEventLoop, profile: ApiProfile, credentials: Credentials
 ) -> kopf.OperatorRegistry:
-    registry, errors = kopf.OperatorRegistry(), inbox.formation.recorder.errors
+    registry, errors = kopf.OperatorRegistry(), intake.gang_former.recorder.errors
 
     def listen(group: str, plural: str, parse: Callable[[object], Any], receive: Callable[[Any, bool], None]) -> None:
-        version = "v1" if group == "batch" else dialect.version
+        version = "v1" if group == "batch" else profile.version
 
         async def on_event(type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002 - kopf's name for it
             try:
-                main_loop.call_soon_threadsafe(inbox.deliver, receive, parse(dict(body)), type == "DELETED")
+                main_loop.call_soon_threadsafe(intake.deliver, receive, parse(dict(body)), type == "DELETED")
             except Unreadable as error:
                 logger.warning("passed over a %s event that cannot be read: %s", plural, error)
             except Exception as error:  # noqa: BLE001 - a bug that one object meets must not stop the stream
@@ -41,9 +41,9 @@ def build_registry(
         # With its version: kopf would otherwise look only at the group's preferred one, which is PriorityClass's.
         kopf.on.event(group, version, plural, registry=registry, id=plural)(on_event)
 
-    listen("batch", "jobs", JobView.parse, inbox.job)
-    listen(dialect.group, "workloads", dialect.read_workload, inbox.workload)
-    listen(dialect.group, "podgroups", dialect.read_pod_group, inbox.pod_group)
+    listen("batch", "jobs", JobView.parse, intake.job)
+    listen(profile.group, "workloads", profile.read_workload, intake.workload)
+    listen(profile.group, "podgroups", profile.read_pod_group, intake.pod_group)
 
     @kopf.on.login(registry=registry)
     async def log_in(**_: Any) -> kopf.ConnectionInfo:

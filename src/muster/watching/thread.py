@@ -14,8 +14,8 @@ from typing import Any
 import kopf
 import uvloop
 
-from muster.api.profile import Dialect
-from muster.controllers.intake import Inbox
+from muster.api.profile import ApiProfile
+from muster.controllers.intake import Intake
 from muster.controllers.resync import Resync
 from muster.kube.credentials import Credentials
 from muster.kube.errors import KubeError
@@ -40,8 +40,8 @@ class WatchEnded(Exception):
 
 @dataclass(slots=True)
 class WatchThread:
-    inbox: Inbox
-    dialect: Dialect
+    intake: Intake
+    profile: ApiProfile
     credentials: Credentials
     resync: Resync
     health: Health
@@ -74,19 +74,19 @@ class WatchThread:
         try:
             await asyncio.to_thread(life.started.wait, STARTING_SECONDS)
             await self.resync.once()
-            self.inbox.cache.trusted = not life.ended.done()
+            self.intake.cache.has_synced = not life.ended.done()
             self.health.well(WATCHING)
             loop.call_later(SETTLE_SECONDS, self.resync.soon)
             await life.ended
         finally:
-            self.inbox.cache.trusted = False
+            self.intake.cache.has_synced = False
             life.stop.set()
             life.started.set()
 
     def _in_thread(self, main_loop: asyncio.AbstractEventLoop, life: "_Life") -> None:
         error: BaseException | None = None
         try:
-            registry = build_registry(self.inbox, main_loop, self.dialect, self.credentials)
+            registry = build_registry(self.intake, main_loop, self.profile, self.credentials)
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(_watch(registry, life))
         except BaseException as problem:  # noqa: BLE001 - whatever ended kopf, the main loop must hear of it

@@ -4,11 +4,11 @@ import base64
 from collections.abc import Callable
 from typing import Any
 
-from muster.admission.server import GATE_PATH, GUARD_PATH, INTENTS_PATH, POD_GROUPS_PATH
+from muster.admission.server import GUARD_PATH, INTENTS_PATH, POD_GROUPS_PATH, PODS_PATH
 from muster.api.job import SCHEDULING_ANNOTATION
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
 from muster.api.pod import COMPLETION_INDEX_LABEL, CONTROLLER_UID_LABEL, POD_GROUP_ANNOTATION
-from muster.api.profile import Dialect
+from muster.api.profile import ApiProfile
 from muster.config.types import AdvisoryWebhook, Selector, Service, Settings, Webhook
 from muster.kube.client import Object
 
@@ -53,12 +53,12 @@ def at_service(service: Service, authority: bytes) -> Reach:
     return lambda path: {"service": {**place, "path": path}, "caBundle": bundle}
 
 
-def mutating_configuration(name: str, reach: Reach, settings: Settings, dialect: Dialect) -> Object:
-    webhooks = [_gate_webhook("pod-gate.muster.dev", reach, settings, dialect, _INDEXED_PODS)]
+def mutating_configuration(name: str, reach: Reach, settings: Settings, profile: ApiProfile) -> Object:
+    webhooks = [_gate_webhook("pod-gate.muster.dev", reach, settings, profile, _INDEXED_PODS)]
     if settings.scope == "all-jobs":
-        webhooks.append(_gate_webhook("job-pod-gate.muster.dev", reach, settings, dialect, *_OTHER_JOB_PODS))
-    if not dialect.native:
-        webhooks.append(_pod_groups_webhook(reach, settings, dialect))
+        webhooks.append(_gate_webhook("job-pod-gate.muster.dev", reach, settings, profile, *_OTHER_JOB_PODS))
+    if not profile.native:
+        webhooks.append(_pod_groups_webhook(reach, settings, profile))
     return _configuration("MutatingWebhookConfiguration", name, *webhooks)
 
 
@@ -67,27 +67,27 @@ def validating_configuration(name: str, reach: Reach, settings: Settings) -> Obj
     return _configuration("ValidatingWebhookConfiguration", name, *webhooks)
 
 
-def _gate_webhook(name: str, reach: Reach, settings: Settings, dialect: Dialect, *pods: Object) -> Object:
+def _gate_webhook(name: str, reach: Reach, settings: Settings, profile: ApiProfile, *pods: Object) -> Object:
     """A pod shows no more of its Job than these labels."""
     by_field, by_annotation = "!has(object.spec.schedulingGroup)", f"!({_ANNOTATED})"
     return {
         **_chosen(settings.webhooks.pod_gate, settings, *pods),
         "name": name,
-        "clientConfig": reach(GATE_PATH),
+        "clientConfig": reach(PODS_PATH),
         "rules": [_rule("", "v1", "pods", "CREATE")],
-        "matchConditions": [{"name": "has-no-group-yet", "expression": by_field if dialect.native else by_annotation}],
+        "matchConditions": [{"name": "has-no-group-yet", "expression": by_field if profile.native else by_annotation}],
         "sideEffects": "NoneOnDryRun",
         "reinvocationPolicy": "Never",
     }
 
 
-def _pod_groups_webhook(reach: Reach, settings: Settings, dialect: Dialect) -> Object:
+def _pod_groups_webhook(reach: Reach, settings: Settings, profile: ApiProfile) -> Object:
     """Does for PodGroups that are CRDs what the API server does for its own."""
     return {
         **_chosen(settings.webhooks.pod_groups, settings),
         "name": "pod-groups.muster.dev",
         "clientConfig": reach(POD_GROUPS_PATH),
-        "rules": [_rule(dialect.group, dialect.version, "podgroups", "CREATE")],
+        "rules": [_rule(profile.group, profile.version, "podgroups", "CREATE")],
         "sideEffects": "None",
         "reinvocationPolicy": "Never",
     }

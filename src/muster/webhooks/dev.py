@@ -4,7 +4,7 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
-from muster.api.profile import Dialect
+from muster.api.profile import ApiProfile
 from muster.config.types import Settings
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
@@ -20,7 +20,7 @@ REGISTER_AGAIN_SECONDS = 2.0
 
 
 @dataclass(slots=True)
-class Registration:
+class DevWebhooks:
     """Webhooks that live as long as this process. What a killed one left behind is taken over."""
 
     client: KubeClient
@@ -33,12 +33,12 @@ class Registration:
         health.announce(ADMISSION, "the webhooks are not registered yet")
 
     @in_lane(Lane.CONTROL)
-    async def keep(self, dialect: Dialect, health: Health) -> None:
+    async def keep(self, profile: ApiProfile, health: Health) -> None:
         """Once Muster can do its work, and not before: until then pods pass as if it were not there."""
         await health.wait_until_well(API, WATCHING)
         while True:
             try:
-                await self.register(dialect)
+                await self.register(profile)
             except KubeError as error:
                 health.problem(ADMISSION, f"the webhooks cannot be registered: {error}")
                 await asyncio.sleep(REGISTER_AGAIN_SECONDS)
@@ -46,11 +46,11 @@ class Registration:
                 health.well(ADMISSION)
                 return
 
-    async def register(self, dialect: Dialect) -> None:
+    async def register(self, profile: ApiProfile) -> None:
         # The guard first: a gang must not exist for a moment without it.
         reach = at_url(self.base_url, self.authority)
         guard = validating_configuration(DEV_NAME, reach, self.settings)
-        gate = mutating_configuration(DEV_NAME, reach, self.settings, dialect)
+        gate = mutating_configuration(DEV_NAME, reach, self.settings, profile)
         for resource, body in ((VALIDATING_WEBHOOKS, guard), (MUTATING_WEBHOOKS, gate)):
             self._registered[resource] = await self._put(resource, body)
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 from cryptography import x509
 
-from muster.api.profile import Dialect
+from muster.api.profile import ApiProfile
 from muster.config.types import Settings
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import Forbidden, KubeError, NotFound, plain_text
 from muster.kube.lanes import Lane, in_lane
 from muster.kube.resources import MUTATING_WEBHOOKS, NAMESPACES, VALIDATING_WEBHOOKS, Resource
 from muster.runtime.health import ADMISSION, API, CERTIFICATE, SERVING, WATCHING, Health
-from muster.serving.trust_bundle import Authorities
+from muster.serving.trust_bundle import TrustBundle
 from muster.webhooks.configurations import NAME, at_service, mutating_configuration, validating_configuration
 from muster.webhooks.narrowing import added_by_others, is_as_wanted, put_right, wanted
 
@@ -45,13 +45,13 @@ async def at_once() -> bool:
 
 
 @dataclass(slots=True)
-class Registrar:
+class WebhookReconciler:
     client: KubeClient
     settings: Settings
-    authorities: Authorities
+    trust_bundle: TrustBundle
     leads: Callable[[], bool] = always
     """Only the leader registers; the others would do the same, a little later."""
-    left: Callable[[], bool] = never
+    uninstalled: Callable[[], bool] = never
     """Nobody registers any more."""
     service_answers: Callable[[], Awaitable[bool]] = at_once
     """Does a replica that is ready answer through the Service? Asked before there are webhooks that depend on it."""
@@ -66,15 +66,15 @@ class Registrar:
         """Nothing: a replica is sent requests when it is ready, so it has to be ready before there are any."""
 
     @in_lane(Lane.CONTROL)
-    async def keep(self, dialect: Dialect, health: Health) -> None:
+    async def keep(self, profile: ApiProfile, health: Health) -> None:
         """Once Muster can do its work, and not before. Then for ever: somebody may change or delete them."""
         while True:
             await health.wait_until_well(API, WATCHING, CERTIFICATE, SERVING)
             settled = True
-            if self.left():
+            if self.uninstalled():
                 settled = await self._tell_that_it_is_left(health)
             elif self.leads():
-                settled = await self._put_right(dialect, health)
+                settled = await self._put_right(profile, health)
             else:
                 self._took_over = False
                 health.well(ADMISSION)
@@ -82,15 +82,15 @@ class Registrar:
                 self.settings.probe_seconds if settled else min(SOON_SECONDS, self.settings.probe_seconds)
             )
 
-    async def _put_right(self, dialect: Dialect, health: Health) -> bool:
+    async def _put_right(self, profile: ApiProfile, health: Health) -> bool:
         try:
             trusted = await registered_authorities(self.client)
             if trusted is None and not await self._is_reachable():
                 return False
             if not self._took_over:
-                self.authorities.recall(trusted or ())
+                self.trust_bundle.recall(trusted or ())
                 self._took_over = True
-            await self.register(dialect)
+            await self.register(profile)
         except KubeError as error:
             await self._cannot(error, health)
             return False
@@ -125,13 +125,13 @@ class Registrar:
         else:
             health.problem(ADMISSION, sentence)
 
-    async def register(self, dialect: Dialect) -> None:
+    async def register(self, profile: ApiProfile) -> None:
         """What is right already costs no write."""
-        reach = at_service(self.settings.service, self.authorities.pem())
+        reach = at_service(self.settings.service, self.trust_bundle.pem())
         owners = await self._owners()
         # The guard first: a gang must not exist for a moment without it.
         guard = validating_configuration(NAME, reach, self.settings)
-        gate = mutating_configuration(NAME, reach, self.settings, dialect)
+        gate = mutating_configuration(NAME, reach, self.settings, profile)
         missing: list[str] = []
         for resource, body in ((VALIDATING_WEBHOOKS, guard), (MUTATING_WEBHOOKS, gate)):
             try:

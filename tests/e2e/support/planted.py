@@ -28,21 +28,21 @@ import muster.watching.thread
 from muster.admission.intents import IntentReview
 from muster.api.job import JobView
 from muster.cli.main import main
-from muster.controllers.intake import Inbox
+from muster.controllers.intake import Intake
 from muster.controllers.job.executor import Executor
 from muster.controllers.job.observer import Observer
 from muster.controllers.job.reconciler import Reconciler
 from muster.controllers.podgroup.members import Members
-from muster.controllers.podgroup.protection import Keeper
+from muster.controllers.podgroup.protection import PodGroupProtection
 from muster.controllers.resync import Resync
-from muster.runtime.event_recorder import Recorder
+from muster.runtime.event_recorder import EventRecorder
 from muster.runtime.leader_election import Leadership
 from muster.runtime.supervisor import Supervisor
 from muster.runtime.worker import Workers
 from muster.serving.connections import Connections
-from muster.serving.renewer import Renewal
+from muster.serving.renewer import CertificateRenewer
 from muster.watching.thread import WatchThread
-from muster.webhooks.reconciler import Registrar
+from muster.webhooks.reconciler import WebhookReconciler
 
 POLL_SECONDS = 0.05
 STEADY_SECONDS = 4.0
@@ -93,15 +93,15 @@ def plant_in_items() -> None:
         plant(module, "decide", "decide", of_observed)
     plant(muster.controllers.resync, "decide", "resync", of_observed)
     plant(Executor, "execute", "execute", lambda _, __, seen: of_observed(seen))
-    plant(Recorder, "tell", "report", of_job)
-    plant(Recorder, "_post", "posting", of_job_of_event)
+    plant(EventRecorder, "normal", "report", of_job)
+    plant(EventRecorder, "_post", "posting", of_job_of_event)
     plant(Reconciler, "reconcile", "reconcile", of_key)
-    plant(muster.admission.pod.PodGate, "_decide", "gate", of_ref)
+    plant(muster.admission.pod.PodWebhook, "_decide", "gate", of_ref)
     plant(muster.admission.parallelism_guard, "admit_parallelism", "guard", lambda old, *_: str(old.key.name))
     plant(IntentReview, "review", "intents", lambda _, review: str(review.new["metadata"]["name"]))
     plant(muster.controllers.gang_status.controller, "gang_of", "status", of_observed)
-    plant(Inbox, "job", "watch", of_job)
-    plant(Keeper, "keep", "keeper", lambda _, place: str(place[1]))
+    plant(Intake, "job", "watch", of_job)
+    plant(PodGroupProtection, "keep", "protection", lambda _, place: str(place[1]))
     plant(Members, "_put", "member", lambda _, pod: str(pod.name))
     parse = JobView.parse
 
@@ -143,15 +143,15 @@ def plant_in_tasks(folder: Path) -> None:
         setattr(owner, name, mortal)
 
     for owner, name, task in (
-        (muster.app.process, "live", "generation"),
-        (Recorder, "run", "events"),
-        (Renewal, "run", "certificates"),
+        (muster.app.process, "run_generations", "generation"),
+        (EventRecorder, "run", "events"),
+        (CertificateRenewer, "run", "certificates"),
         (Leadership, "run", "leader-election"),
         (Leadership, "while_leading", "leader-work"),
         (muster.app.generation, "keep_probing", "api-probe"),
         (Resync, "run", "resync"),
         (WatchThread, "run", "watch"),
-        (Registrar, "keep", "webhooks"),
+        (WebhookReconciler, "keep", "webhooks"),
     ):
         make_mortal(owner, name, lambda *_, task=task: task)
     make_mortal(Connections, "serve", lambda port, _: "admission-port" if port._context else "health-port")

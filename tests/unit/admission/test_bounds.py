@@ -29,7 +29,7 @@ async def test_a_job_of_which_every_other_one_of_200_000_indexes_has_completed()
         parts = build(FakeClient(cluster))
         async with measured() as found:
             await parts.resync.once()
-            await parts.formation.ensure(job.view().ref)
+            await parts.gang_former.ensure(job.view().ref)
         assert JobView.parse(job.build()).unfinished == 200_000 - len(ended)
         assert found.grown < MOST_GROWN
         longest.append(found.longest_block)

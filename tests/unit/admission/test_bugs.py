@@ -11,13 +11,13 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from muster.admission.intents import IntentReview
 from muster.admission.parallelism_guard import ParallelismGuard
-from muster.admission.pod import PodGate
+from muster.admission.pod import PodWebhook
 from muster.admission.podgroups import PodGroupReview
-from muster.admission.server import AdmissionServer, Desk
+from muster.admission.server import AdmissionServer, WebhookHandlers
 from muster.api.pod import PodView
 from muster.api.profile import CRD_IN_OWN_GROUP
 from muster.api.wire import Unreadable
-from muster.controllers.job.gang_former import Formation
+from muster.controllers.job.gang_former import GangFormer
 from muster.controllers.podgroup.defaulting import Completion
 from muster.core.reasons import EventReason
 from muster.kube.client import Object
@@ -46,12 +46,12 @@ class Stage:
             self.cluster.apply(job)
         self.client = Counting(self.cluster)
         self.parts = build(self.client, CRD_IN_OWN_GROUP)
-        self.recorder, rules = self.parts.formation.recorder, self.parts.reconciler.rules
-        gate = PodGate(self.parts.formation, fail_open)
+        self.recorder, rules = self.parts.gang_former.recorder, self.parts.reconciler.rules
+        gate = PodWebhook(self.parts.gang_former, fail_open)
         guard = ParallelismGuard(self.parts.observer, rules, self.recorder)
         completing = PodGroupReview(Completion(self.parts.observer), CRD_IN_OWN_GROUP)
-        desk = Desk(CRD_IN_OWN_GROUP, gate, guard, completing, IntentReview(self.parts.cache, rules))
-        self.server = AdmissionServer(self.parts.health, desk)
+        handlers = WebhookHandlers(CRD_IN_OWN_GROUP, gate, guard, completing, IntentReview(self.parts.cache, rules))
+        self.server = AdmissionServer(self.parts.health, handlers)
 
     async def asked(self, path: str, review: Object) -> Object:
         async with TestClient(TestServer(self.server.application())) as http:
@@ -75,16 +75,16 @@ class Stage:
 def planted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forming the gang of one Job fails."""
     for name in ("ensure", "preview"):
-        original: Callable[..., Awaitable[Any]] = getattr(Formation, name)
+        original: Callable[..., Awaitable[Any]] = getattr(GangFormer, name)
 
-        async def failing(self: Formation, ref: Any, original: Any = original) -> Any:
+        async def failing(self: GangFormer, ref: Any, original: Any = original) -> Any:
             if ref.key.name == "bad":
                 raise ZeroDivisionError("bug")
             if ref.key.name == "unreadable":
                 raise Unreadable("spec.parallelism is not an integer")
             return await original(self, ref)
 
-        monkeypatch.setattr(Formation, name, failing)
+        monkeypatch.setattr(GangFormer, name, failing)
 
 
 def group_in(response: Object) -> str:

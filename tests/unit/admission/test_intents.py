@@ -9,8 +9,8 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from muster.admission.intents import IntentReview
 from muster.admission.parallelism_guard import ParallelismGuard
-from muster.admission.pod import PodGate
-from muster.admission.server import AdmissionServer, Desk
+from muster.admission.pod import PodWebhook
+from muster.admission.server import AdmissionServer, WebhookHandlers
 from muster.api.keys import Uid
 from muster.api.profile import NATIVE
 from muster.core.decide import Rules
@@ -32,9 +32,9 @@ def parts() -> Parts:
 @pytest.fixture
 def server(parts: Parts) -> AdmissionServer:
     rules = Rules(NATIVE)
-    guard = ParallelismGuard(parts.observer, rules, parts.formation.recorder)
-    desk = Desk(NATIVE, PodGate(parts.formation), guard, None, IntentReview(parts.cache, rules))
-    return AdmissionServer(parts.health, desk)
+    guard = ParallelismGuard(parts.observer, rules, parts.gang_former.recorder)
+    handlers = WebhookHandlers(NATIVE, PodWebhook(parts.gang_former), guard, None, IntentReview(parts.cache, rules))
+    return AdmissionServer(parts.health, handlers)
 
 
 @pytest.fixture
@@ -92,5 +92,5 @@ async def test_the_group_of_an_earlier_job_of_that_name_is_none_of_its_own(http:
 
 
 async def test_before_muster_knows_the_api_every_job_passes(http: Http, server: AdmissionServer) -> None:
-    server.desk = None
+    server.handlers = None
     assert await reviewed(http, asking("nonsense").build()) == []

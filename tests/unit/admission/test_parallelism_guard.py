@@ -8,8 +8,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from muster.admission.parallelism_guard import MOST_EVENTS, ParallelismGuard
-from muster.admission.pod import PodGate
-from muster.admission.server import AdmissionServer, Desk
+from muster.admission.pod import PodWebhook
+from muster.admission.server import AdmissionServer, WebhookHandlers
 from muster.api.profile import NATIVE
 from muster.core.decide import Rules
 from muster.kube.client import Object
@@ -64,8 +64,10 @@ async def parts(client: Counting) -> Parts:
 
 @pytest.fixture
 async def http(parts: Parts) -> AsyncIterator[Http]:
-    guard = ParallelismGuard(parts.observer, Rules(NATIVE), parts.formation.recorder)
-    server = AdmissionServer(parts.health, Desk(NATIVE, PodGate(parts.formation), guard, pod_groups=None))
+    guard = ParallelismGuard(parts.observer, Rules(NATIVE), parts.gang_former.recorder)
+    server = AdmissionServer(
+        parts.health, WebhookHandlers(NATIVE, PodWebhook(parts.gang_former), guard, pod_groups=None)
+    )
     async with TestClient(TestServer(server.application())) as made:
         yield made
 
@@ -88,7 +90,7 @@ def resized(pods: int, job: JobBuilder = JOB) -> Object:
 
 def posted(parts: Parts) -> list[str]:
     """Messages of the refusals that wait to be posted."""
-    queue = parts.formation.recorder._queue
+    queue = parts.gang_former.recorder._queue
     return [event.message for event in list(queue._queue) if event.reason == "ParallelismRefused"]  # type: ignore[attr-defined]
 
 
@@ -127,7 +129,7 @@ async def test_a_made_up_job_costs_one_request_and_shows_nothing(
 ) -> None:
     cluster.apply(a_pod_group("theirs"))
     await asked(http, "/pod-gate", a_review(pod_of()))
-    parts.cache.trusted = synced
+    parts.cache.has_synced = synced
     client.calls.clear()
     assert await asked(http, "/parallelism-guard", resized(2, job)) == {"uid": "review-1", "allowed": True}
     assert client.calls == [f"get jobs {job.name}"]
@@ -138,7 +140,7 @@ async def test_a_job_that_the_synced_cache_knows_is_not_asked_for_first(
     http: Http, parts: Parts, client: Counting
 ) -> None:
     parts.cache.put_job(JOB.view())
-    parts.cache.trusted = True
+    parts.cache.has_synced = True
     await asked(http, "/parallelism-guard", resized(2))
     assert client.calls.count("get jobs train") == 1, "that of the live look"
 

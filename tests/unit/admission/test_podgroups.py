@@ -9,10 +9,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from muster.admission.parallelism_guard import ParallelismGuard
-from muster.admission.pod import PodGate
+from muster.admission.pod import PodWebhook
 from muster.admission.podgroups import PodGroupReview
-from muster.admission.server import AdmissionServer, Desk
-from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE, Dialect
+from muster.admission.server import AdmissionServer, WebhookHandlers
+from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE, ApiProfile
 from muster.api.v1alpha2.podgroup import PROTECTION
 from muster.controllers.podgroup.defaulting import Completion
 from muster.kube.client import Object
@@ -49,16 +49,16 @@ def client() -> Server:
     return Server(cluster)
 
 
-def desk(client: Server, dialect: Dialect) -> Desk:
-    parts = build(client, dialect)
-    guard = ParallelismGuard(parts.observer, parts.reconciler.rules, parts.formation.recorder)
-    completing = None if dialect.native else PodGroupReview(Completion(parts.observer), dialect)
-    return Desk(dialect, PodGate(parts.formation), guard, completing)
+def handlers(client: Server, profile: ApiProfile) -> WebhookHandlers:
+    parts = build(client, profile)
+    guard = ParallelismGuard(parts.observer, parts.reconciler.rules, parts.gang_former.recorder)
+    completing = None if profile.native else PodGroupReview(Completion(parts.observer), profile)
+    return WebhookHandlers(profile, PodWebhook(parts.gang_former), guard, completing)
 
 
 @pytest.fixture
 async def http(client: Server) -> AsyncIterator[Http]:
-    server = AdmissionServer(Health(), desk(client, CRD_IN_OWN_GROUP))
+    server = AdmissionServer(Health(), handlers(client, CRD_IN_OWN_GROUP))
     async with TestClient(TestServer(server.application())) as made:
         yield made
 
@@ -169,7 +169,7 @@ async def test_what_is_not_ours_to_judge(http: Http, review: Object) -> None:
 
 
 async def test_the_built_in_server_completes_its_own(client: Server) -> None:
-    server = AdmissionServer(Health(), desk(client, NATIVE))
+    server = AdmissionServer(Health(), handlers(client, NATIVE))
     async with TestClient(TestServer(server.application())) as http:
         response = await asked(http, "/pod-groups", a_review(a_pod_group().naming_workload("x").build()))
     assert (response["allowed"], steps(response)) == (True, [])

@@ -10,8 +10,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from muster.admission.parallelism_guard import ParallelismGuard
-from muster.admission.pod import PodGate
-from muster.admission.server import ONE_OBJECT_BYTES, AdmissionServer, Desk, time_to_answer
+from muster.admission.pod import PodWebhook
+from muster.admission.server import ONE_OBJECT_BYTES, AdmissionServer, WebhookHandlers, time_to_answer
 from muster.api.profile import NATIVE
 from muster.core.decide import Rules
 from muster.kube.client import Object
@@ -68,8 +68,10 @@ async def parts(client: Unsteady) -> Parts:
 
 @pytest.fixture
 async def http(parts: Parts) -> AsyncIterator[Http]:
-    guard = ParallelismGuard(parts.observer, Rules(NATIVE), parts.formation.recorder)
-    server = AdmissionServer(parts.health, Desk(NATIVE, PodGate(parts.formation), guard, pod_groups=None))
+    guard = ParallelismGuard(parts.observer, Rules(NATIVE), parts.gang_former.recorder)
+    server = AdmissionServer(
+        parts.health, WebhookHandlers(NATIVE, PodWebhook(parts.gang_former), guard, pod_groups=None)
+    )
     async with TestClient(TestServer(server.application())) as made:
         yield made
 

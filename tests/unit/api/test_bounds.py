@@ -13,7 +13,7 @@ from muster.api.pod import PodView
 from muster.api.profile import NATIVE
 from muster.api.wire import MAX_NAME, MAX_UID, STANDS_IN, Unreadable, integer, text, words
 from muster.core.decide import Membership, Rules, decide
-from muster.core.eligibility import left_alone
+from muster.core.eligibility import skip_reason
 from muster.core.observed import NO_PODS, Observed
 from muster.core.policy import Policy
 from muster.core.reasons import Reason
@@ -93,7 +93,7 @@ def test_a_job_with_an_endless_name_stands_aside_with_a_reason(field: str, reaso
     job = a_gang().build()
     job["spec"]["template"]["spec"][field] = ENDLESS
     view = JobView.parse(job)
-    assert left_alone(view, Policy()) is reason
+    assert skip_reason(view, Policy()) is reason
     assert decide(Observed(view, pods=NO_PODS), Rules(NATIVE)).membership is Membership.PLAIN
 
 

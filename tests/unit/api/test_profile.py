@@ -3,7 +3,7 @@
 import pytest
 
 from muster.api.pod import PodView
-from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
+from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, ApiProfile
 from tests.builders import Builder, Object, PodBuilder, a_job, a_pod, a_pod_group
 from tests.fake_cluster import patched
 
@@ -36,21 +36,21 @@ def kept(pod: Object, field: str) -> Object:
 
 
 @pytest.mark.parametrize("pod", PODS)
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_pod_that_joined_is_in_the_group_and_keeps_what_it_had(dialect: Dialect, pod: Builder) -> None:
+@pytest.mark.parametrize("profile", DIALECTS)
+def test_a_pod_that_joined_is_in_the_group_and_keeps_what_it_had(profile: ApiProfile, pod: Builder) -> None:
     before = pod.build()
-    joined = patched(before, dialect.join("g-1", before))
-    assert dialect.group_of(PodView.parse(before)) == ""
-    assert dialect.group_of(PodView.parse(joined)) == "g-1"
+    joined = patched(before, profile.join("g-1", before))
+    assert profile.group_of(PodView.parse(before)) == ""
+    assert profile.group_of(PodView.parse(joined)) == "g-1"
     for field in ("labels", "annotations"):
         assert kept(joined, field) == kept(before, field)
-    assert patched(joined, dialect.join("g-1", joined)) == joined, "once more changes nothing"
+    assert patched(joined, profile.join("g-1", joined)) == joined, "once more changes nothing"
 
 
-@pytest.mark.parametrize("dialect", [CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP], ids=lambda dialect: dialect.group)
-def test_members_by_annotation_can_be_selected_by_label(dialect: Dialect) -> None:
+@pytest.mark.parametrize("profile", [CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP], ids=lambda profile: profile.group)
+def test_members_by_annotation_can_be_selected_by_label(profile: ApiProfile) -> None:
     pod = a_pod().build()
-    joined = patched(pod, dialect.join("g-1", pod))
+    joined = patched(pod, profile.join("g-1", pod))
     assert joined["metadata"]["labels"] == {"muster.dev/grouped": "true"}
     assert joined["spec"] == pod["spec"], "a stock server would drop the field"
 
@@ -90,14 +90,14 @@ def test_a_template_can_name_its_group_by_annotation() -> None:
     assert not a_job().view().annotated_group
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_resized_group_is_the_same_but_for_its_size_and_what_the_server_wrote(dialect: Dialect) -> None:
+@pytest.mark.parametrize("profile", DIALECTS)
+def test_a_resized_group_is_the_same_but_for_its_size_and_what_the_server_wrote(profile: ApiProfile) -> None:
     before = a_pod_group("g").ours().naming_workload("w").protected("theirs").priority("high", 7).being_deleted()
     before.annotated(note="b").reporting({"type": "PodGroupScheduled", "status": "True"}).controlled_by(a_job())
     stored = before.build()
     stored["spec"]["schedulingConstraints"] = {"topology": [{"key": "rack"}]}
-    resized = dialect.resized(stored, 3)
-    assert resized["apiVersion"] == dialect.api_version
+    resized = profile.resized(stored, 3)
+    assert resized["apiVersion"] == profile.api_version
     assert resized["spec"] == {**stored["spec"], "schedulingPolicy": {"gang": {"minCount": 3}}}
     kept = ("name", "namespace", "labels", "annotations", "ownerReferences")
     assert resized["metadata"] == {field: stored["metadata"][field] for field in kept}

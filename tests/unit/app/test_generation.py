@@ -7,9 +7,9 @@ from typing import cast
 import pytest
 
 from muster.admission.server import AdmissionServer
-from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
+from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, ApiProfile
 from muster.app import generation
-from muster.app.generation import live
+from muster.app.generation import run_generations
 from muster.app.wiring import Cluster, Parts, build
 from muster.config.types import Settings
 from muster.controllers.api_monitor import ProfileChanged
@@ -21,13 +21,13 @@ from muster.kube.http import HttpClient
 from muster.kube.login import Endpoint
 from muster.kube.reflector import Reflector
 from muster.kube.resources import Resource
-from muster.runtime.background import Errands
-from muster.runtime.event_recorder import Recorder
+from muster.runtime.background import BackgroundTasks
+from muster.runtime.event_recorder import EventRecorder
 from muster.runtime.health import ADMISSION, API, WATCHING, Health
 from muster.runtime.supervisor import Supervisor
 from muster.watching.thread import WatchThread
 from muster.webhooks import dev
-from muster.webhooks.dev import Registration
+from muster.webhooks.dev import DevWebhooks
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.kube.misbehaving import FakeLogin
 
@@ -47,60 +47,60 @@ class Reluctant(FakeClient):
 def a_cluster(client: FakeClient | None = None) -> Cluster:
     client = client or FakeClient(FakeCluster())
     health, settings = Health(), Settings(scheduler_names=frozenset({"mine"}))
-    recorder = Recorder(client, "test")
+    recorder = EventRecorder(client, "test")
     return Cluster(
         client=cast("HttpClient", client),
         credentials=Credentials(FakeLogin(Endpoint("https://h:1"))),
         settings=settings,
         health=health,
         server=AdmissionServer(health),
-        registration=Registration(client, "https://h:1", b"ca", settings),
+        webhooks=DevWebhooks(client, "https://h:1", b"ca", settings),
         recorder=recorder,
-        errands=Errands(),
+        background=BackgroundTasks(),
         supervisor=Supervisor(health, recorder.errors),
     )
 
 
-@pytest.mark.parametrize("dialect", [NATIVE, CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP])
-async def test_what_the_server_does_not_do_muster_does(dialect: Dialect) -> None:
-    parts = build(a_cluster(), dialect)
-    assert (parts.keeper is None) is dialect.native
-    assert (parts.desk.pod_groups is None) is dialect.native
-    assert parts.desk.dialect == parts.observer.dialect == parts.resync.rules.dialect == dialect
-    policies = {parts.desk.guard.rules.policy, parts.resync.rules.policy, parts.reconciler.rules.policy}
+@pytest.mark.parametrize("profile", [NATIVE, CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP])
+async def test_what_the_server_does_not_do_muster_does(profile: ApiProfile) -> None:
+    parts = build(a_cluster(), profile)
+    assert (parts.protection is None) is profile.native
+    assert (parts.handlers.pod_groups is None) is profile.native
+    assert parts.handlers.profile == parts.observer.profile == parts.resync.rules.profile == profile
+    policies = {parts.handlers.guard.rules.policy, parts.resync.rules.policy, parts.reconciler.rules.policy}
     (policy,) = policies
-    assert policy.groups_by_annotation is not dialect.native
+    assert policy.groups_by_annotation is not profile.native
     assert policy.scheduler_names == {"mine"}, "what the operator decided"
 
 
 class Served:
     """The APIs that the server has, one after the other, and what becomes of each life."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *dialects: Dialect, end: Callable[[], Exception]) -> None:
-        self.dialects, self.end, self.parts = list(dialects), end, list[Parts]()
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *profiles: ApiProfile, end: Callable[[], Exception]) -> None:
+        self.profiles, self.end, self.parts = list(profiles), end, list[Parts]()
         self.sentences: list[str] = []
-        monkeypatch.setattr(generation, "wait_for_dialect", self.wait)
-        monkeypatch.setattr(generation, "_work", self.work)
+        monkeypatch.setattr(generation, "wait_for_profile", self.wait)
+        monkeypatch.setattr(generation, "_run_generation", self.work)
 
-    async def wait(self, profile: object, health: Health) -> Dialect:
+    async def wait(self, chooser: object, health: Health) -> ApiProfile:
         self.sentences.append(health.sentence)
-        return self.dialects.pop(0)
+        return self.profiles.pop(0)
 
-    async def work(self, cluster: Cluster, parts: Parts, profile: object) -> None:
-        assert cluster.server.desk is parts.desk, "admission answers for the API that is there"
+    async def work(self, cluster: Cluster, parts: Parts, chooser: object) -> None:
+        assert cluster.server.handlers is parts.handlers, "admission answers for the API that is there"
         assert not cluster.health.is_well(WATCHING)
         assert not cluster.health.is_well(ADMISSION)
         self.parts.append(parts)
-        error = ProfileChanged() if self.dialects else self.end()
+        error = ProfileChanged() if self.profiles else self.end()
         raise ExceptionGroup("the life ended", [error])
 
 
 async def test_another_api_is_another_life_with_nothing_of_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
     served = Served(monkeypatch, CRD_IN_OWN_GROUP, NATIVE, end=lambda: ZeroDivisionError("bug"))
     with pytest.raises(ExceptionGroup) as raised:
-        await live(a_cluster())
+        await run_generations(a_cluster())
     assert raised.group_contains(ZeroDivisionError), "what is not a change of the API is the supervisor's"
-    assert [parts.observer.dialect for parts in served.parts] == [CRD_IN_OWN_GROUP, NATIVE]
+    assert [parts.observer.profile for parts in served.parts] == [CRD_IN_OWN_GROUP, NATIVE]
     first, second = served.parts
     assert first.cache is not second.cache
     assert first.queue is not second.queue
@@ -110,29 +110,29 @@ async def test_another_api_is_another_life_with_nothing_of_the_old_one(monkeypat
 async def test_a_change_of_the_api_passes_the_supervisor_and_any_other_death_does_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    dialects, probes, cluster = [CRD_IN_OWN_GROUP, NATIVE], list[Dialect](), a_cluster()
+    profiles, probes, cluster = [CRD_IN_OWN_GROUP, NATIVE], list[ApiProfile](), a_cluster()
     settled = asyncio.Event()
 
-    async def found(*_: object) -> Dialect:
-        return dialects.pop(0)
+    async def found(*_: object) -> ApiProfile:
+        return profiles.pop(0)
 
     async def probe(_: object, observer: Observer, *__: object) -> None:
-        probes.append(observer.dialect)
+        probes.append(observer.profile)
         if len(probes) == 1:
             raise ZeroDivisionError("bug")
-        if observer.dialect != NATIVE:
+        if observer.profile != NATIVE:
             raise ProfileChanged
         settled.set()
 
     async def idle(*_: object) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(generation, "wait_for_dialect", found)
+    monkeypatch.setattr(generation, "wait_for_profile", found)
     monkeypatch.setattr(generation, "keep_probing", probe)
     for owner in (WatchThread, Reflector):
         monkeypatch.setattr(owner, "run", idle)
     cluster.supervisor.first_restart_seconds = 0.01
-    living = asyncio.create_task(live(cluster))
+    living = asyncio.create_task(run_generations(cluster))
     await asyncio.wait_for(settled.wait(), 5)
     assert probes == [CRD_IN_OWN_GROUP, CRD_IN_OWN_GROUP, NATIVE]
     assert not living.done()
@@ -148,8 +148,8 @@ async def test_webhooks_come_when_muster_can_work_and_are_tried_again(monkeypatc
     cluster = a_cluster(client)
     for part in (API, WATCHING, ADMISSION):
         cluster.health.announce(part, f"{part} has not begun")
-    assert cluster.registration is not None
-    registering = asyncio.create_task(cluster.registration.keep(CRD_IN_OWN_GROUP, cluster.health))
+    assert cluster.webhooks is not None
+    registering = asyncio.create_task(cluster.webhooks.keep(CRD_IN_OWN_GROUP, cluster.health))
     cluster.health.well(API)
     await asyncio.sleep(0.01)
     assert not client.cluster.history, "pods must not wait for a Muster that sees nothing"

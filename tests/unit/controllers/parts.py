@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from muster.api.keys import JobKey
-from muster.api.profile import NATIVE, Dialect
+from muster.api.profile import NATIVE, ApiProfile
 from muster.controllers.job.executor import Executor
-from muster.controllers.job.gang_former import Formation
+from muster.controllers.job.gang_former import GangFormer
 from muster.controllers.job.observer import Observer
 from muster.controllers.job.reconciler import Reconciler
 from muster.controllers.resync import Resync
@@ -13,7 +13,7 @@ from muster.controllers.store import Cache
 from muster.core.decide import Rules
 from muster.core.eligibility import Policy
 from muster.kube.client import KubeClient
-from muster.runtime.event_recorder import Recorder
+from muster.runtime.event_recorder import EventRecorder
 from muster.runtime.health import Health
 from muster.runtime.internal_errors import InternalErrors
 from muster.runtime.metrics import Metrics
@@ -27,18 +27,18 @@ class Parts:
     queue: WorkQueue[JobKey]
     health: Health
     observer: Observer
-    formation: Formation
+    gang_former: GangFormer
     reconciler: Reconciler
     resync: Resync
 
 
-def build(client: KubeClient, dialect: Dialect = NATIVE) -> Parts:
+def build(client: KubeClient, profile: ApiProfile = NATIVE) -> Parts:
     cache, queue, health = Cache(), WorkQueue[JobKey](), Health()
-    rules = Rules(dialect, Policy(groups_by_annotation=not dialect.native))
-    observer = Observer(client, dialect, cache)
-    formation = Formation(observer, Executor(observer), rules, Recorder(client, "test"), health)
-    reconciler = Reconciler(cache, queue, formation, rules)
-    return Parts(cache, queue, health, observer, formation, reconciler, Resync(observer, queue, rules, 300))
+    rules = Rules(profile, Policy(groups_by_annotation=not profile.native))
+    observer = Observer(client, profile, cache)
+    gang_former = GangFormer(observer, Executor(observer), rules, EventRecorder(client, "test"), health)
+    reconciler = Reconciler(cache, queue, gang_former, rules)
+    return Parts(cache, queue, health, observer, gang_former, reconciler, Resync(observer, queue, rules, 300))
 
 
 def a_supervisor() -> Supervisor:

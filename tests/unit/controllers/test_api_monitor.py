@@ -7,7 +7,7 @@ import pytest
 
 from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE
 from muster.controllers import api_monitor
-from muster.controllers.api_monitor import ProfileChanged, keep_probing, wait_for_dialect
+from muster.controllers.api_monitor import ProfileChanged, keep_probing, wait_for_profile
 from muster.controllers.profile.agreement import OwnAgreement
 from muster.controllers.profile.chooser import ProfileChooser
 from muster.kube.client import Object
@@ -44,8 +44,8 @@ def cluster() -> FakeCluster:
 
 async def probing_of(parts: Parts, setting: str = "auto") -> None:
     observer = parts.observer
-    profile = ProfileChooser(observer.client, setting, OwnAgreement(), lambda: True, using=observer.dialect)
-    await keep_probing(profile, observer, parts.health, every_seconds=0.01)
+    chooser = ProfileChooser(observer.client, setting, OwnAgreement(), lambda: True, using=observer.profile)
+    await keep_probing(chooser, observer, parts.health, every_seconds=0.01)
 
 
 async def test_probing_tells_a_problem_and_its_end(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,8 +114,8 @@ class Choosy(Moody):
 async def test_muster_waits_for_an_api_and_says_for_what(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api_monitor, "SOON_SECONDS", 0.01)
     client, health = Choosy(FakeCluster()), Health()
-    profile = ProfileChooser(client, "auto", OwnAgreement(), lambda: True)
-    waiting = asyncio.create_task(wait_for_dialect(profile, health))
+    chooser = ProfileChooser(client, "auto", OwnAgreement(), lambda: True)
+    waiting = asyncio.create_task(wait_for_profile(chooser, health))
     await asyncio.sleep(0.03)
     assert "run `muster crds install`" in health.sentence
     client.error = ServerFault("etcd is away")

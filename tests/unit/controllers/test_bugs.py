@@ -9,13 +9,13 @@ import pytest
 from muster.api.job import JobView
 from muster.api.keys import JobKey
 from muster.controllers import resync as module
-from muster.controllers.intake import Inbox
+from muster.controllers.intake import Intake
 from muster.controllers.podgroup.members import Members
 from muster.controllers.resync import Resync
 from muster.core.reasons import EventReason, Reason
 from muster.kube.client import Object
 from muster.kube.resources import Resource
-from muster.runtime.event_recorder import Recorder, internal_error_sentence
+from muster.runtime.event_recorder import EventRecorder, internal_error_sentence
 from tests.builders import JobBuilder, a_gang, a_pod, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.controllers.parts import Parts, build
@@ -43,12 +43,12 @@ def cluster() -> FakeCluster:
     return made
 
 
-def events(recorder: Recorder) -> list[str]:
+def events(recorder: EventRecorder) -> list[str]:
     waiting = [recorder._queue.get_nowait() for _ in range(recorder._queue.qsize())]
     return [event.job.key.name for event in waiting if event.reason is EventReason.INTERNAL_ERROR]
 
 
-def counted(recorder: Recorder, task: str) -> float | None:
+def counted(recorder: EventRecorder, task: str) -> float | None:
     return recorder.metrics._registry.get_sample_value("muster_internal_errors_total", {"task": task})
 
 
@@ -65,7 +65,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, position: in
 
 
 async def test_the_event_comes_once_whoever_fails_and_however_often(cluster: FakeCluster) -> None:
-    recorder = build(FakeClient(cluster)).formation.recorder
+    recorder = build(FakeClient(cluster)).gang_former.recorder
     for _ in range(5):
         recorder.post_internal_error(BAD.view(), ZeroDivisionError("bug"))
         recorder.post_internal_error(BAD.view(), ZeroDivisionError("in other words"))
@@ -79,8 +79,8 @@ def test_the_event_s_sentence_is_not_cut_off() -> None:
 
 
 async def test_a_bug_in_the_recorder_is_only_counted(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    recorder = build(FakeClient(cluster)).formation.recorder
-    planted(monkeypatch, Recorder, "_enqueue")
+    recorder = build(FakeClient(cluster)).gang_former.recorder
+    planted(monkeypatch, EventRecorder, "_enqueue")
     recorder.post_internal_error(BAD.view(), KeyError("bug"))
     recorder.post_internal_error(GOOD.view(), KeyError("bug"))
     assert (events(recorder), counted(recorder, "events")) == (["good"], 1)
@@ -89,12 +89,12 @@ async def test_a_bug_in_the_recorder_is_only_counted(cluster: FakeCluster, monke
 async def test_an_event_that_trips_the_poster_does_not_end_it(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorder = build(FakeClient(cluster)).formation.recorder
-    planted(monkeypatch, Recorder, "_post")
+    recorder = build(FakeClient(cluster)).gang_former.recorder
+    planted(monkeypatch, EventRecorder, "_post")
     running = asyncio.create_task(recorder.run())
     for _ in range(10):
-        recorder.warn(BAD.view(), EventReason.NAME_TAKEN, f"bad {_}")
-    recorder.warn(GOOD.view(), EventReason.NAME_TAKEN, "good")
+        recorder.warning(BAD.view(), EventReason.NAME_TAKEN, f"bad {_}")
+    recorder.warning(GOOD.view(), EventReason.NAME_TAKEN, "good")
     await recorder.drain(1)
     assert not running.done()
     assert [event["involvedObject"]["name"] for event in cluster.find("events")] == ["good"]
@@ -117,7 +117,7 @@ async def test_a_job_that_trips_the_resync_s_decision_gets_the_event(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = build(FakeClient(cluster))
-    recorder = parts.formation.recorder
+    recorder = parts.gang_former.recorder
     resync = Resync(parts.observer, parts.queue, parts.reconciler.rules, 300, recorder=recorder)
     planted(monkeypatch, module, "decide", 0)
     await resync.once()
@@ -153,11 +153,11 @@ async def test_an_event_of_the_stream_that_trips_concerns_that_object_alone(clus
     def trip(_: object) -> None:
         raise ZeroDivisionError("bug")
 
-    inbox = Inbox(parts.cache, parts.queue, parts.formation, on_job=trip, on_pod_group=trip)
-    recorder = parts.formation.recorder
-    inbox.deliver(inbox.job, BAD.view(), False)
+    intake = Intake(parts.cache, parts.queue, parts.gang_former, on_job=trip, on_pod_group=trip)
+    recorder = parts.gang_former.recorder
+    intake.deliver(intake.job, BAD.view(), False)
     assert (events(recorder), counted(recorder, "watch")) == (["bad"], 1)
-    inbox.deliver(inbox.workload, a_workload("w").describing(BAD).read(), False)
+    intake.deliver(intake.workload, a_workload("w").describing(BAD).read(), False)
     assert counted(recorder, "watch") == 1
 
 
@@ -165,7 +165,7 @@ async def test_a_pod_that_trips_the_members_hides_no_other(monkeypatch: pytest.M
     members = Members(lambda _: None)
     planted(monkeypatch, Members, "_put")
     members.replaced([a_pod(name).naming_group("g").view() for name in ("bad", "good")])
-    assert members.complete
+    assert members.has_synced
     assert [pod.name for pod in members.of(("default", "g"))] == ["good"]
 
 
@@ -186,9 +186,9 @@ async def test_a_job_that_muster_stands_aside_from_costs_no_call_once_that_is_re
     parts = build(client)
     cluster.apply(aside())
     await parts.resync.once()
-    parts.cache.trusted = True
+    parts.cache.has_synced = True
     assert await skipped(parts) is Reason.NODE_NAME_PRESET
-    assert parts.formation.recorder._queue.qsize() == 1, "it is reported"
+    assert parts.gang_former.recorder._queue.qsize() == 1, "it is reported"
     client.calls = 0
     for version in range(2, 7):
         parts.cache.put_job(aside().version(version).with_status(active=version).view())
@@ -203,12 +203,12 @@ async def test_it_is_looked_at_again_if_it_is_another_job_another_reason_or_noth
     parts = build(client)
     cluster.apply(aside())
     await parts.resync.once()
-    parts.cache.trusted = True
+    parts.cache.has_synced = True
     await skipped(parts)
-    client.calls, parts.cache.trusted = 0, False
+    client.calls, parts.cache.has_synced = 0, False
     await skipped(parts)
     assert client.calls > 0, "the cache may be old"
-    parts.cache.trusted = True
+    parts.cache.has_synced = True
     for version, changed in enumerate((aside(schedulerName="mine"), aside(), aside("next")), 7):
         parts.cache.put_job(changed.version(version).view())
         client.calls = 0

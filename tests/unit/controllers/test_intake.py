@@ -3,7 +3,7 @@
 import pytest
 
 from muster.api.keys import JobKey
-from muster.controllers.intake import Inbox
+from muster.controllers.intake import Intake
 from tests.builders import a_gang, a_pod_group, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.controllers.parts import Parts, build
@@ -18,36 +18,36 @@ async def parts() -> Parts:
 
 
 @pytest.fixture
-async def inbox(parts: Parts) -> Inbox:
-    return Inbox(parts.cache, parts.queue, parts.formation)
+async def intake(parts: Parts) -> Intake:
+    return Intake(parts.cache, parts.queue, parts.gang_former)
 
 
-async def test_news_wakes_the_job_and_makes_its_verdict_void(inbox: Inbox, parts: Parts) -> None:
-    inbox.job(JOB.view(), deleted=False)
+async def test_news_wakes_the_job_and_makes_its_verdict_void(intake: Intake, parts: Parts) -> None:
+    intake.job(JOB.view(), deleted=False)
     assert await parts.queue.get() == KEY
     parts.queue.done(KEY)
-    inbox.job(JOB.version(2).view(), deleted=False)
+    intake.job(JOB.version(2).view(), deleted=False)
     assert len(parts.queue) == 0, "a change that no decision looks at"
     workload = a_workload("w").describing(JOB).read()
-    inbox.workload(workload, deleted=False)
+    intake.workload(workload, deleted=False)
     assert len(parts.queue) == 1
     assert await parts.queue.get() == KEY
     parts.queue.done(KEY)
-    inbox.workload(workload, deleted=True)
+    intake.workload(workload, deleted=True)
     assert len(parts.queue) == 1
 
 
-async def test_objects_of_unknown_jobs_wake_nobody(inbox: Inbox, parts: Parts) -> None:
-    inbox.workload(a_workload("w").describing(JOB).read(), deleted=False)
-    inbox.pod_group(a_pod_group("g").naming_workload("w").read(), deleted=False)
+async def test_objects_of_unknown_jobs_wake_nobody(intake: Intake, parts: Parts) -> None:
+    intake.workload(a_workload("w").describing(JOB).read(), deleted=False)
+    intake.pod_group(a_pod_group("g").naming_workload("w").read(), deleted=False)
     assert len(parts.queue) == 0
 
 
 async def test_where_muster_keeps_pod_groups_itself_it_is_told_of_each(parts: Parts) -> None:
     told: list[tuple[str, str]] = []
-    inbox = Inbox(parts.cache, parts.queue, parts.formation, told.append)
+    intake = Intake(parts.cache, parts.queue, parts.gang_former, told.append)
     group = a_pod_group("g")
-    inbox.pod_group(group.read(), deleted=False)
-    inbox.pod_group(group.version(2).reporting().read(), deleted=False)
+    intake.pod_group(group.read(), deleted=False)
+    intake.pod_group(group.version(2).reporting().read(), deleted=False)
     assert told == [("default", "g")] * 2, "also of what changes nothing for the Job"
     assert parts.cache.pod_group("default", "g") is not None

@@ -205,7 +205,7 @@ MADE_FROM_MINE = a_pod_group(pod_group_name("mine", "workers")).ours().made_from
 def test_a_suspended_job_without_pods_changes_its_size_if_its_gang_can_start_in_it(
     seen: Observed, pods: int, says: str, choice: ReleaseOnSuspend
 ) -> None:
-    rules = Rules(RULES.dialect, Policy(release_on_suspend=choice))
+    rules = Rules(RULES.profile, Policy(release_on_suspend=choice))
     for completions, suspend in product((pods, 4), (True, False)):
         new = four_to(pods, SUSPENDED).having(completions=completions, suspend=suspend)
         verdict = admit_parallelism(SUSPENDED.view(), new.view(), seen, rules)

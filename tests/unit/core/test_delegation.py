@@ -4,7 +4,7 @@ import pytest
 
 from muster.core.actions import CreatePodGroup
 from muster.core.decide import Membership, decide
-from muster.core.eligibility import left_alone
+from muster.core.eligibility import skip_reason
 from muster.core.intent_warnings import complaints
 from muster.core.observed import Observed
 from muster.core.policy import Policy
@@ -101,7 +101,7 @@ def test_a_group_that_was_deleted_under_its_pods_is_made_again() -> None:
     ],
 )
 def test_which_jobs_are_delegated(job: JobBuilder, why: Reason | None) -> None:
-    assert left_alone(job.view(), Policy()) is why
+    assert skip_reason(job.view(), Policy()) is why
 
 
 @pytest.mark.parametrize(

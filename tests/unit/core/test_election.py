@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.core.election import (
-    LEFT,
+    UNINSTALL_HOLDER,
     Create,
     Lease,
     Move,
@@ -56,10 +56,14 @@ NOW = 1000.0
         pytest.param(seen("other", NOW - 15), None, Create(), id="deleted, and its holder is gone too"),
         pytest.param(seen("me", NOW - 5), None, Create(), id="ours was deleted"),
         pytest.param(seen("", NOW), None, Create(), id="deleted after it was released"),
-        pytest.param(seen("me", NOW), lease(LEFT, "2"), Withdraw(), id="`muster leave` took it from us"),
-        pytest.param(seen("other", NOW), lease(LEFT, "2"), Withdraw(), id="`muster leave` took it from another"),
-        pytest.param(NEW, lease(LEFT), Wait(15), id="Muster was left before we came"),
-        pytest.param(seen(LEFT, NOW - 15), lease(LEFT), Take(), id="Muster was left long before we came"),
+        pytest.param(seen("me", NOW), lease(UNINSTALL_HOLDER, "2"), Withdraw(), id="`muster leave` took it from us"),
+        pytest.param(
+            seen("other", NOW), lease(UNINSTALL_HOLDER, "2"), Withdraw(), id="`muster leave` took it from another"
+        ),
+        pytest.param(NEW, lease(UNINSTALL_HOLDER), Wait(15), id="Muster was left before we came"),
+        pytest.param(
+            seen(UNINSTALL_HOLDER, NOW - 15), lease(UNINSTALL_HOLDER), Take(), id="Muster was left long before we came"
+        ),
     ],
 )
 def test_what_is_done(standing: Standing, found: Lease | None, move: Move) -> None:
@@ -185,7 +189,7 @@ def test_somebody_leads_in_the_end(
 
 
 def taken(taken_from: str, *noticed_by: str) -> Lease:
-    return Lease("2", LEFT, 15, taken_from, frozenset(noticed_by))
+    return Lease("2", UNINSTALL_HOLDER, 15, taken_from, frozenset(noticed_by))
 
 
 @pytest.mark.parametrize(
@@ -200,12 +204,12 @@ def taken(taken_from: str, *noticed_by: str) -> Lease:
 @pytest.mark.parametrize("standing", [NEW, seen("other", NOW - 5)], ids=["it comes later", "it was there"])
 def test_no_gate_stands_aside_while_somebody_may_lead(standing: Standing, found: Lease, after_seconds: float) -> None:
     standing, _ = look(standing, found, ME, NOW)
-    assert standing.being_left(ME, NOW + after_seconds)
-    assert not after_seconds or not standing.being_left(ME, NOW + after_seconds - 0.1)
+    assert standing.draining(ME, NOW + after_seconds)
+    assert not after_seconds or not standing.draining(ME, NOW + after_seconds - 0.1)
 
 
 def test_once_another_holds_the_lease_gangs_are_begun_again() -> None:
     standing, _ = look(NEW, taken(""), ME, NOW)
-    assert standing.being_left(ME, NOW)
-    assert not look(standing, lease("other", "3"), ME, NOW + 1)[0].being_left(ME, NOW + 99)
-    assert not won(standing, lease("me", "3"), NOW + 1, ME).being_left(ME, NOW + 99)
+    assert standing.draining(ME, NOW)
+    assert not look(standing, lease("other", "3"), ME, NOW + 1)[0].draining(ME, NOW + 99)
+    assert not won(standing, lease("me", "3"), NOW + 1, ME).draining(ME, NOW + 99)

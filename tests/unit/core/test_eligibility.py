@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.core.eligibility import Policy, left_alone, preset_group
+from muster.core.eligibility import Policy, preset_group, skip_reason
 from muster.core.reasons import Reason
 from tests.builders import JobBuilder, a_gang, a_job
 
@@ -38,7 +38,7 @@ POLICY = Policy()
     ],
 )
 def test_the_rows_of_the_in_tree_controller(job: JobBuilder, why: Reason | None) -> None:
-    assert left_alone(job.view(), POLICY) is why
+    assert skip_reason(job.view(), POLICY) is why
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ def test_the_rows_of_the_in_tree_controller(job: JobBuilder, why: Reason | None)
     ],
 )
 def test_what_else_keeps_a_job_from_becoming_a_gang(job: JobBuilder, why: Reason | None) -> None:
-    assert left_alone(job.view(), POLICY) is why
+    assert skip_reason(job.view(), POLICY) is why
 
 
 def test_the_operator_names_the_schedulers_and_the_namespaces() -> None:
     policy = Policy(excluded_namespaces=frozenset({"quiet"}), scheduler_names=frozenset({"volcano"}))
-    assert left_alone(a_gang().with_pods(schedulerName="volcano").view(), policy) is None
-    assert left_alone(a_gang().view(), policy) is Reason.OTHER_SCHEDULER
-    assert left_alone(a_gang().in_namespace("quiet").view(), policy) is Reason.NAMESPACE_EXCLUDED
+    assert skip_reason(a_gang().with_pods(schedulerName="volcano").view(), policy) is None
+    assert skip_reason(a_gang().view(), policy) is Reason.OTHER_SCHEDULER
+    assert skip_reason(a_gang().in_namespace("quiet").view(), policy) is Reason.NAMESPACE_EXCLUDED
 
 
 def test_only_what_a_gang_job_loses_is_told() -> None:
@@ -146,10 +146,10 @@ BY_ANNOTATION = Policy(groups_by_annotation=True)
 )
 def test_where_groups_are_named_by_annotation(job: JobBuilder, group: str | None, why: Reason | None) -> None:
     assert preset_group(job.view(), BY_ANNOTATION) == group
-    assert left_alone(job.view(), BY_ANNOTATION) is why
+    assert skip_reason(job.view(), BY_ANNOTATION) is why
 
 
 def test_where_there_is_a_field_the_annotation_says_nothing() -> None:
     job = a_gang().naming_group("mine").view()
     assert preset_group(job, POLICY) is None
-    assert left_alone(job, POLICY) is None
+    assert skip_reason(job, POLICY) is None

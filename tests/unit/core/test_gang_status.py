@@ -4,7 +4,16 @@ import pytest
 
 from muster.api.pod import PodView
 from muster.core.decide import decide
-from muster.core.gang_status import Crew, Gang, crew_of, gang_of, is_not_held, tell, tell_not_held, tell_scheduled
+from muster.core.gang_status import (
+    Gang,
+    MemberSummary,
+    gang_event,
+    gang_of,
+    is_not_held,
+    not_held_event,
+    scheduled_event,
+    summary_of,
+)
 from muster.core.reasons import EventReason
 from tests.builders import JobBuilder, PodBuilder, PodGroupBuilder, a_gang, a_pod
 from tests.unit.core.seeing import RULES, our_group, our_workload, saw
@@ -92,32 +101,40 @@ def pod(name: str, *, created: str = BEGAN) -> PodBuilder:
 
 
 @pytest.mark.parametrize(
-    ("pods", "crew"),
+    ("pods", "summary"),
     [
-        pytest.param([], Crew(0, 0), id="none"),
+        pytest.param([], MemberSummary(0, 0), id="none"),
         pytest.param(
             [pod("a").bound(), pod("b", created=BEFORE).bound().phase("Running")],
-            Crew(2, 2, bound_since=BEFORE),
+            MemberSummary(2, 2, bound_since=BEFORE),
             id="all have a node",
         ),
         pytest.param(
-            [pod("a").being_deleted(), pod("b").being_deleted().bound()], Crew(1, 1, bound_since=BEGAN), id="two go"
+            [pod("a").being_deleted(), pod("b").being_deleted().bound()],
+            MemberSummary(1, 1, bound_since=BEGAN),
+            id="two go",
         ),
-        pytest.param([pod("a").bound().phase("Failed"), pod("b")], Crew(1, 0, "", "uid-b"), id="one has ended"),
         pytest.param(
-            [pod("a"), pod("b", created=BEFORE)], Crew(2, 0, "", "uid-b"), id="the oldest one without a node counts"
+            [pod("a").bound().phase("Failed"), pod("b")], MemberSummary(1, 0, "", "uid-b"), id="one has ended"
+        ),
+        pytest.param(
+            [pod("a"), pod("b", created=BEFORE)],
+            MemberSummary(2, 0, "", "uid-b"),
+            id="the oldest one without a node counts",
         ),
         pytest.param(
             [pod("a").unschedulable(GENERIC), pod("b").unschedulable(FULL)],
-            Crew(2, 0, FULL, "uid-a"),
+            MemberSummary(2, 0, FULL, "uid-a"),
             id="the words that say something",
         ),
-        pytest.param([pod("a").unschedulable(GENERIC)], Crew(1, 0, GENERIC, "uid-a"), id="no better words"),
-        pytest.param([pod("a").unschedulable(FULL).bound()], Crew(1, 1, bound_since=BEGAN), id="words of the past"),
+        pytest.param([pod("a").unschedulable(GENERIC)], MemberSummary(1, 0, GENERIC, "uid-a"), id="no better words"),
+        pytest.param(
+            [pod("a").unschedulable(FULL).bound()], MemberSummary(1, 1, bound_since=BEGAN), id="words of the past"
+        ),
     ],
 )
-def test_the_members(pods: list[PodBuilder], crew: Crew) -> None:
-    assert crew_of(each.view() for each in pods) == crew
+def test_the_members(pods: list[PodBuilder], summary: MemberSummary) -> None:
+    assert summary_of(each.view() for each in pods) == summary
 
 
 HINT = "if it stays so, the Job's own events say why the others are not created"
@@ -126,133 +143,141 @@ SCHEDULED = f"The gang of 4 has its nodes (PodGroup {group().name})"
 
 
 @pytest.mark.parametrize(
-    ("gang", "crew", "message"),
+    ("gang", "summary", "message"),
     [
-        pytest.param(gang(group()), Crew(0, 0), f"0 of the gang's 4 pods exist; {HINT}", id="no pods"),
-        pytest.param(gang(group()), Crew(2, 0), f"2 of the gang's 4 pods exist; {HINT}", id="not all pods"),
+        pytest.param(gang(group()), MemberSummary(0, 0), f"0 of the gang's 4 pods exist; {HINT}", id="no pods"),
+        pytest.param(gang(group()), MemberSummary(2, 0), f"2 of the gang's 4 pods exist; {HINT}", id="not all pods"),
         pytest.param(
-            gang(group()), Crew(2, 2), f"2 of the gang's 4 pods exist; {HINT}", id="not all, and nobody holds them back"
+            gang(group()),
+            MemberSummary(2, 2),
+            f"2 of the gang's 4 pods exist; {HINT}",
+            id="not all, and nobody holds them back",
         ),
         pytest.param(
             gang(group()),
-            Crew(4, 0),
+            MemberSummary(4, 0),
             "All 4 pods exist, and no scheduler has said anything about them yet",
             id="silence",
         ),
         pytest.param(
             gang(group().scheduled("False", VERDICT)),
-            Crew(4, 0, FULL),
+            MemberSummary(4, 0, FULL),
             f"0 of the gang's 4 pods have a node: {FULL} | {VERDICT}",
             id="no room, by the scheduler's two words on it",
         ),
         pytest.param(
             gang(group().scheduled("False")),
-            Crew(4, 0),
+            MemberSummary(4, 0),
             "0 of the gang's 4 pods have a node: Unschedulable",
             id="a reason without a message",
         ),
         pytest.param(
             gang(group().scheduled("False", VERDICT)),
-            Crew(3, 0, FULL),
+            MemberSummary(3, 0, FULL),
             f"3 of the gang's 4 pods exist; {HINT}",
             id="old words, and one has gone since",
         ),
-        pytest.param(gang(group()), Crew(4, 4), SCHEDULED, id="all have nodes before the condition says so"),
-        pytest.param(gang(STARTED), Crew(4, 4), SCHEDULED, id="all start"),
-        pytest.param(gang(STARTED, succeeded=3), Crew(1, 1), SCHEDULED, id="the rest runs on"),
-        pytest.param(gang(STARTED), Crew(3, 3), SCHEDULED, id="nobody waits for a node"),
+        pytest.param(gang(group()), MemberSummary(4, 4), SCHEDULED, id="all have nodes before the condition says so"),
+        pytest.param(gang(STARTED), MemberSummary(4, 4), SCHEDULED, id="all start"),
+        pytest.param(gang(STARTED, succeeded=3), MemberSummary(1, 1), SCHEDULED, id="the rest runs on"),
+        pytest.param(gang(STARTED), MemberSummary(3, 3), SCHEDULED, id="nobody waits for a node"),
         pytest.param(
-            gang(STARTED), Crew(4, 3, FULL, "p"), f"3 of the gang's 4 pods have a node: {FULL}", id="no room for one"
+            gang(STARTED),
+            MemberSummary(4, 3, FULL, "p"),
+            f"3 of the gang's 4 pods have a node: {FULL}",
+            id="no room for one",
         ),
         pytest.param(
             gang(STARTED, succeeded=1),
-            Crew(3, 2, "", "p"),
+            MemberSummary(3, 2, "", "p"),
             f"3 of the gang's 4 pods exist; {ENDED}",
             id="the scheduler waits for one that will never come",
         ),
         pytest.param(
             gang(STARTED, succeeded=1),
-            Crew(3, 2, FULL, "p"),
+            MemberSummary(3, 2, FULL, "p"),
             f"2 of the gang's 4 pods have a node: {FULL}",
             id="a scheduler that waits for nobody finds no room",
         ),
-        pytest.param(gang(STARTED), Crew(0, 0), f"0 of the gang's 4 pods exist; {HINT}", id="all were lost"),
+        pytest.param(gang(STARTED), MemberSummary(0, 0), f"0 of the gang's 4 pods exist; {HINT}", id="all were lost"),
     ],
 )
-def test_what_is_told(gang: Gang, crew: Crew, message: str) -> None:
-    telling = tell(gang, crew, started=gang.is_claimed)
-    assert telling.message == message
-    assert telling.reason is (EventReason.GANG_SCHEDULED if message is SCHEDULED else EventReason.GANG_WAITING)
+def test_what_is_told(gang: Gang, summary: MemberSummary, message: str) -> None:
+    event = gang_event(gang, summary, started=gang.is_claimed)
+    assert event.message == message
+    assert event.reason is (EventReason.GANG_SCHEDULED if message is SCHEDULED else EventReason.GANG_WAITING)
 
 
 CLAIMED = {
-    "all have a node": (gang(STARTED), Crew(4, 4), True),
-    "some are done already": (gang(STARTED, succeeded=3), Crew(1, 1), True),
-    "some failed at once, and none waits": (gang(STARTED, "", failed=2), Crew(2, 2), True),
-    "two of four started, and the scheduler calls it scheduled": (gang(STARTED), Crew(4, 2, FULL, "p"), False),
-    "a quota keeps the others away": (gang(STARTED), Crew(2, 2), False),
-    "the failures are from before it was resumed": (gang(STARTED, failed=2), Crew(2, 2), False),
+    "all have a node": (gang(STARTED), MemberSummary(4, 4), True),
+    "some are done already": (gang(STARTED, succeeded=3), MemberSummary(1, 1), True),
+    "some failed at once, and none waits": (gang(STARTED, "", failed=2), MemberSummary(2, 2), True),
+    "two of four started, and the scheduler calls it scheduled": (gang(STARTED), MemberSummary(4, 2, FULL, "p"), False),
+    "a quota keeps the others away": (gang(STARTED), MemberSummary(2, 2), False),
+    "the failures are from before it was resumed": (gang(STARTED, failed=2), MemberSummary(2, 2), False),
 }
 
 
-@pytest.mark.parametrize(("gang", "crew", "scheduled"), CLAIMED.values(), ids=CLAIMED)
-def test_a_claim_of_the_scheduler_is_counted(gang: Gang, crew: Crew, scheduled: bool) -> None:
-    told = tell(gang, crew, started=False).reason
+@pytest.mark.parametrize(("gang", "summary", "scheduled"), CLAIMED.values(), ids=CLAIMED)
+def test_a_claim_of_the_scheduler_is_counted(gang: Gang, summary: MemberSummary, scheduled: bool) -> None:
+    told = gang_event(gang, summary, started=False).reason
     assert (told is EventReason.GANG_SCHEDULED) is scheduled
 
 
-HALF = Crew(4, 2, FULL, "p", bound_since=BEGAN)
+HALF = MemberSummary(4, 2, FULL, "p", bound_since=BEGAN)
 NOT_HELD = {
     "two of four started": (gang(new()), HALF, True),
     "and the scheduler calls it scheduled": (gang(new().scheduled(when=LATER)), HALF, True),
-    "none has started": (gang(new()), Crew(4, 0, FULL, "p"), False),
-    "all have": (gang(new()), Crew(4, 4, bound_since=BEGAN), False),
-    "two have, two are done": (gang(new(), succeeded=2), Crew(2, 2, bound_since=BEGAN), False),
+    "none has started": (gang(new()), MemberSummary(4, 0, FULL, "p"), False),
+    "all have": (gang(new()), MemberSummary(4, 4, bound_since=BEGAN), False),
+    "two have, two are done": (gang(new(), succeeded=2), MemberSummary(2, 2, bound_since=BEGAN), False),
     "more than needed wait": (Gang(job().view(), new().read(), 2, BEGAN), HALF, False),
-    "the others are not there yet": (gang(new()), Crew(2, 2, bound_since=BEGAN), False),
-    "the scheduler has not looked at the others": (gang(new()), Crew(4, 2, "", "p", BEGAN), False),
-    "they wait as a group": (gang(new()), Crew(4, 2, GENERIC, "p", BEGAN), False),
+    "the others are not there yet": (gang(new()), MemberSummary(2, 2, bound_since=BEGAN), False),
+    "the scheduler has not looked at the others": (gang(new()), MemberSummary(4, 2, "", "p", BEGAN), False),
+    "they wait as a group": (gang(new()), MemberSummary(4, 2, GENERIC, "p", BEGAN), False),
     "the scheduler holds the group": (gang(new().scheduled("False", VERDICT)), HALF, False),
     "pods were lost": (gang(new(), failed=1), HALF, False),
     "it was resized under its pods": (gang(new().created(LATER)), HALF, False),
 }
 
 
-@pytest.mark.parametrize(("gang", "crew", "not_held"), NOT_HELD.values(), ids=NOT_HELD)
-def test_what_proves_that_nobody_holds_gangs(gang: Gang, crew: Crew, not_held: bool) -> None:
-    assert is_not_held(gang, crew) is not_held
+@pytest.mark.parametrize(("gang", "summary", "not_held"), NOT_HELD.values(), ids=NOT_HELD)
+def test_what_proves_that_nobody_holds_gangs(gang: Gang, summary: MemberSummary, not_held: bool) -> None:
+    assert is_not_held(gang, summary) is not_held
 
 
 @pytest.mark.parametrize(("native", "cause"), [(True, "feature gate GangScheduling is off"), (False, "does not wait")])
 def test_who_does_not_hold_the_gang_is_named_once_per_run(native: bool, cause: str) -> None:
-    telling = tell_not_held(gang(new()), HALF, native)
-    assert telling.message.startswith("2 of the gang's 4 pods started without the others; ")
-    assert cause in telling.message
-    assert telling.identity == tell_not_held(gang(new()), Crew(4, 3, "other words", "q", BEGAN), native).identity
-    assert telling.identity != tell_not_held(gang(new(), LATER), HALF, native).identity
+    event = not_held_event(gang(new()), HALF, native)
+    assert event.message.startswith("2 of the gang's 4 pods started without the others; ")
+    assert cause in event.message
+    assert (
+        event.identity == not_held_event(gang(new()), MemberSummary(4, 3, "other words", "q", BEGAN), native).identity
+    )
+    assert event.identity != not_held_event(gang(new(), LATER), HALF, native).identity
 
 
-WAITS = tell(gang(group()), Crew(4, 0, FULL, "p"), started=False)
+WAITS = gang_event(gang(group()), MemberSummary(4, 0, FULL, "p"), started=False)
 
 
 @pytest.mark.parametrize(
-    ("gang", "crew", "same"),
+    ("gang", "summary", "same"),
     [
-        pytest.param(gang(group()), Crew(4, 1, FULL.replace("3", "17"), "q"), True, id="only numbers differ"),
-        pytest.param(gang(group()), Crew(4, 0, "no such volume", "p"), False, id="other words"),
-        pytest.param(gang(group().uid("remade")), Crew(4, 0, FULL, "p"), False, id="another group"),
-        pytest.param(gang(STARTED), Crew(4, 0, FULL, "p"), False, id="after it ran"),
+        pytest.param(gang(group()), MemberSummary(4, 1, FULL.replace("3", "17"), "q"), True, id="only numbers differ"),
+        pytest.param(gang(group()), MemberSummary(4, 0, "no such volume", "p"), False, id="other words"),
+        pytest.param(gang(group().uid("remade")), MemberSummary(4, 0, FULL, "p"), False, id="another group"),
+        pytest.param(gang(STARTED), MemberSummary(4, 0, FULL, "p"), False, id="after it ran"),
     ],
 )
-def test_which_wait_is_the_same_wait(gang: Gang, crew: Crew, same: bool) -> None:
-    assert (tell(gang, crew, started=gang.is_claimed).identity == WAITS.identity) is same
+def test_which_wait_is_the_same_wait(gang: Gang, summary: MemberSummary, same: bool) -> None:
+    assert (gang_event(gang, summary, started=gang.is_claimed).identity == WAITS.identity) is same
 
 
 def test_each_loss_and_each_run_is_an_occasion_of_its_own() -> None:
-    one, other = (tell(gang(STARTED), Crew(4, 3, FULL, first), started=True) for first in ("p", "q"))
+    one, other = (gang_event(gang(STARTED), MemberSummary(4, 3, FULL, first), started=True) for first in ("p", "q"))
     resumed = gang(STARTED, LATER)
-    ends = [tell_scheduled(gang(STARTED)), tell_scheduled(gang(STARTED), one.occasion), tell_scheduled(resumed)]
-    assert len({telling.identity for telling in (one, other, *ends)}) == 5
+    ends = [scheduled_event(gang(STARTED)), scheduled_event(gang(STARTED), one.occasion), scheduled_event(resumed)]
+    assert len({event.identity for event in (one, other, *ends)}) == 5
 
 
 def test_a_pod_without_a_word_of_the_scheduler() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from muster.core.intent import REMEMBERED_BYTES, read_intent
 from muster.core.memo import ENTRY_BYTES, Memo
 from muster.core.policy import Policy
-from muster.core.request import wish_of
+from muster.core.request import request_of
 from tests.builders import JobBuilder, a_gang, a_job
 
 ASKED = ("none", "policy: {gang: {minCount: 2}}", "policy: {basic: {}}", "nonsense: 1", "{", "")
@@ -71,5 +71,5 @@ jobs = st.builds(
 @given(jobs, st.booleans(), st.booleans())
 def test_a_remembered_wish_is_the_job_s_own(job: JobBuilder, opt_in: bool, basic: bool) -> None:
     view, policy = job.view(), Policy(opt_in=opt_in, basic_for_others=basic)
-    first, again = wish_of(view, policy), wish_of.__wrapped__(view, policy)
+    first, again = request_of(view, policy), request_of.__wrapped__(view, policy)
     assert (first.why, first.asked, first.config, first.errors) == (again.why, again.asked, again.config, again.errors)

@@ -8,7 +8,7 @@ from muster.core.podgroup_rules import (
     MarkScheduled,
     PriorityClass,
     Refused,
-    Release,
+    RemoveProtection,
     check_template,
     keep,
     resolve_priority,
@@ -125,19 +125,19 @@ def going(protected: bool = True) -> PodGroupBuilder:
         pytest.param(a_pod_group(), [ACTIVE], None, id="A36-45 the same with an active pod"),
         pytest.param(a_pod_group().protected(), [], None, id="A36-46 a finalizer, not deleting"),
         pytest.param(a_pod_group().protected(), [ACTIVE], None, id="A36-46 the same with an active pod"),
-        pytest.param(going(), [], Release(), id="A36-47 and A36-52 deleting, the last pod is gone"),
+        pytest.param(going(), [], RemoveProtection(), id="A36-47 and A36-52 deleting, the last pod is gone"),
         pytest.param(going(), [ACTIVE], None, id="A36-48 deleting, an active pod"),
-        pytest.param(going(), [DONE, FAILED], Release(), id="A36-49 only pods that ended"),
+        pytest.param(going(), [DONE, FAILED], RemoveProtection(), id="A36-49 only pods that ended"),
         pytest.param(going(), [DONE, ACTIVE, FAILED], None, id="A36-50 some of both"),
         pytest.param(going(protected=False), [], None, id="A36-51 deleting without the finalizer"),
         pytest.param(going(protected=False), [ACTIVE], None, id="A36-51 the same with an active pod"),
-        pytest.param(going(), [DONE], Release(), id="A36-53 the last pod succeeded"),
-        pytest.param(going(), [FAILED], Release(), id="A36-54 the last pod failed"),
+        pytest.param(going(), [DONE], RemoveProtection(), id="A36-53 the last pod succeeded"),
+        pytest.param(going(), [FAILED], RemoveProtection(), id="A36-54 the last pod failed"),
         pytest.param(going(), [pod("new")], None, id="A36-55 a new pod that is not scheduled"),
         pytest.param(going(), [pod("dying").being_deleted()], None, id="a pod that is only terminating is active"),
     ],
 )
-def test_the_protection(group: PodGroupBuilder, members: list[PodBuilder], due: Release | None) -> None:
+def test_the_protection(group: PodGroupBuilder, members: list[PodBuilder], due: RemoveProtection | None) -> None:
     assert keep(group.read(), [member.view() for member in members]) == due
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect, dialect_named
+from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, ApiProfile, profile_named
 from muster.core.profile_choice import (
     AGREEING_PROBES,
     ALLOWED,
@@ -27,12 +27,12 @@ NOTHING, AWAY = Probe(problem="nothing is served"), Probe(problem="away", answer
 BOTH = Probe((NATIVE, OWN))
 
 
-def seeing(*probes: Probe | Dialect, **known: object) -> Situation:
+def seeing(*probes: Probe | ApiProfile, **known: object) -> Situation:
     looked = tuple(each if isinstance(each, Probe) else Probe((each,)) for each in probes)
     return Situation(looked, **known)  # type: ignore[arg-type]
 
 
-def at_work(using: Dialect, *probes: Probe | Dialect, **known: object) -> Situation:
+def at_work(using: ApiProfile, *probes: Probe | ApiProfile, **known: object) -> Situation:
     return seeing(*probes, **{"using": using, "agreed": using, "leads": True, **known})
 
 
@@ -171,8 +171,8 @@ def test_replicas_with_different_servers_settle_on_one_profile() -> None:
     """Whoever leads, and whatever each server has: no endless change to and fro."""
     servers = [Probe((NATIVE,)), Probe((OWN,)), BOTH]
     for first, second in product(servers, servers):
-        agreed: Dialect | None = None
-        using: list[Dialect | None] = [None, None]
+        agreed: ApiProfile | None = None
+        using: list[ApiProfile | None] = [None, None]
         history = []
         for _ in range(12):
             for number, probe in enumerate((first, second)):
@@ -194,11 +194,11 @@ def _only_what_it_can_see(seen: Situation) -> Situation:
     return replace(seen, probes=(Probe(served),) * AGREEING_PROBES)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_profile_is_found_by_its_name(dialect: Dialect) -> None:
-    assert dialect_named(dialect.profile) == dialect
+@pytest.mark.parametrize("profile", DIALECTS)
+def test_a_profile_is_found_by_its_name(profile: ApiProfile) -> None:
+    assert profile_named(profile.name) == profile
 
 
 def test_no_profile_has_any_other_name() -> None:
-    assert dialect_named("") is None
-    assert dialect_named("scheduling.k8s.io/v9") is None
+    assert profile_named("") is None
+    assert profile_named("scheduling.k8s.io/v9") is None

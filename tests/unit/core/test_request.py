@@ -1,4 +1,4 @@
-"""What a Job is to have: its own wish over the operator's default, and never worse off for a wrong one."""
+"""What a Job is to have: its own request over the operator's default, and never worse off for a wrong one."""
 
 import pytest
 from hypothesis import given
@@ -8,12 +8,12 @@ from muster.api.profile import NATIVE
 from muster.core.actions import CreatePodGroup, CreateWorkload
 from muster.core.decide import Membership, Rules, decide
 from muster.core.desired import desired_workload
-from muster.core.eligibility import left_alone
+from muster.core.eligibility import skip_reason
 from muster.core.gang_size import wanted_size
 from muster.core.observed import NO_PODS, Observed, Pods
 from muster.core.policy import Policy
 from muster.core.reasons import Reason
-from muster.core.request import wish_of
+from muster.core.request import request_of
 from tests.builders import JobBuilder, a_gang, a_job, a_workload
 from tests.unit.core.seeing import GROUP_NAME, members_of, our_workload, saw
 
@@ -38,7 +38,7 @@ def owned(job: JobBuilder) -> JobBuilder:
 def becomes(job: JobBuilder, policy: Policy) -> str:
     """The policy of the Workload's template, or why there is none."""
     view = job.view()
-    if (why := left_alone(view, policy)) is not None:
+    if (why := skip_reason(view, policy)) is not None:
         return why.value
     (template,) = desired_workload(view, "w", policy).spec.pod_group_templates
     gang = template.scheduling_policy.gang
@@ -84,7 +84,7 @@ def becomes(job: JobBuilder, policy: Policy) -> str:
             queue().with_pods(schedulerName="volcano").asking(BASIC), BASIC_TOO, "OtherScheduler", id="asking is not"
         ),
         pytest.param(owned(a_gang()).asking(GANG), DEFAULTS, "gang of 4", id="owned by a controller, and opted in"),
-        pytest.param(owned(a_gang()).asking(WRONG), DEFAULTS, "OwnedByController", id="owned, with a wrong wish"),
+        pytest.param(owned(a_gang()).asking(WRONG), DEFAULTS, "OwnedByController", id="owned, with a wrong request"),
         pytest.param(
             a_gang().having(managedBy="kueue.x-k8s.io/multikueue").asking(GANG),
             DEFAULTS,
@@ -145,11 +145,11 @@ def test_what_wins(job: JobBuilder, policy: Policy, what: str) -> None:
     ],
 )
 def test_what_does_not_fit_is_told_and_counts_as_not_asked(job: JobBuilder, policy: Policy, told: str) -> None:
-    wish = wish_of(job.view(), policy)
-    assert [str(error) for error in wish.errors] == [told]
-    assert not wish.asked
+    request = request_of(job.view(), policy)
+    assert [str(error) for error in request.errors] == [told]
+    assert not request.asked
     job.metadata.pop("annotations")
-    assert (wish.why, wish.config) == (wish_of(job.view(), policy).why, wish_of(job.view(), policy).config)
+    assert (request.why, request.config) == (request_of(job.view(), policy).why, request_of(job.view(), policy).config)
 
 
 def test_a_pair_as_asked_for() -> None:

@@ -15,7 +15,7 @@ from muster.core.eligibility import Policy
 from muster.core.gang_size import group_size
 from muster.core.naming import pod_group_name
 from muster.core.observed import Observed
-from muster.core.resize import Misfit, Why, misfit
+from muster.core.resize import ResizeNeeded, Why, resize_needed
 from tests.builders import JobBuilder, PodGroupBuilder, WorkloadBuilder, a_gang, a_pod_group, a_workload
 from tests.unit.core.seeing import GROUP_NAME, JOB, RULES, members_of, our_group, our_workload, saw
 
@@ -32,8 +32,8 @@ def lost_after(completed: str, **more: Any) -> JobBuilder:
     return gang_of(completedIndexes=completed, **{"failed": 1, "active": 3, "ready": 2, **more})
 
 
-def found(job: JobBuilder, group: PodGroupBuilder | None = None, *workloads: WorkloadBuilder) -> Misfit | None:
-    return misfit(saw(job, workloads or [our_workload()], [group or our_group()], None), RULES)
+def found(job: JobBuilder, group: PodGroupBuilder | None = None, *workloads: WorkloadBuilder) -> ResizeNeeded | None:
+    return resize_needed(saw(job, workloads or [our_workload()], [group or our_group()], None), RULES)
 
 
 MINE = a_workload("mine").describing(JOB)
@@ -77,7 +77,7 @@ def test_a_gang_that_holds_a_pod_back_is_resized_to_what_is_left(
 ) -> None:
     it = found(job, group, workload)
     assert it is not None
-    assert (it.size, it.why, it.obstacle) == (size, Why.ENDED, "")
+    assert (it.size, it.why, it.obstacle) == (size, Why.INDEXES_ENDED, "")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_what_cannot_be_replaced_is_told(group: PodGroupBuilder, workload: Workl
 
 
 def test_a_workload_of_muster_s_that_is_gone_is_no_obstacle() -> None:
-    it = misfit(saw(lost_after("0"), [], [our_group()], None), RULES)
+    it = resize_needed(saw(lost_after("0"), [], [our_group()], None), RULES)
     assert it is not None
     assert not it.obstacle
 

@@ -10,7 +10,7 @@ from muster.core.naming import pod_group_name
 from muster.core.observed import NO_PODS, Observed, Pods
 from muster.core.policy import Policy, ReleaseOnSuspend
 from muster.core.reasons import EventReason, Reason
-from muster.core.suspension import Release
+from muster.core.suspension import DeleteObject
 from tests.builders import JobBuilder, a_gang, a_pod_group, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.controllers.parts import build
@@ -25,7 +25,7 @@ from tests.unit.core.seeing import (
     saw,
 )
 
-RELEASING = {choice: Rules(RULES.dialect, Policy(release_on_suspend=choice)) for choice in ReleaseOnSuspend}
+RELEASING = {choice: Rules(RULES.profile, Policy(release_on_suspend=choice)) for choice in ReleaseOnSuspend}
 PAIR = RELEASING[ReleaseOnSuspend.PAIR]
 WAS_SUSPENDED = [{"type": "Suspended", "status": "False"}]
 
@@ -39,7 +39,7 @@ def resting() -> JobBuilder:
 
 
 def deletes(decision: Decision) -> str:
-    if not isinstance(decision.action, Release):
+    if not isinstance(decision.action, DeleteObject):
         return ""
     return f"{type(decision.action.thing).__name__} {decision.action.name}"
 
@@ -175,7 +175,7 @@ async def test_what_goes_is_deleted_by_its_uid_and_the_job_is_settled(choice: st
     for thing in (QUEUED, our_workload(), our_group()):
         cluster.apply(thing)
     parts = build(FakeClient(cluster))
-    parts.formation.rules = RELEASING[ReleaseOnSuspend(choice)]
-    decision = await parts.formation.ensure(QUEUED.ref)
+    parts.gang_former.rules = RELEASING[ReleaseOnSuspend(choice)]
+    decision = await parts.gang_former.ensure(QUEUED.ref)
     assert (decision.reason, decision.membership) == (Reason.SUSPENDED, Membership.HOLD)
     assert (len(cluster.find("workloads")), cluster.find("podgroups")) == (kept, [])

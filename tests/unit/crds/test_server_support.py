@@ -8,7 +8,7 @@ import pytest
 from muster.crds import install as module
 from muster.crds.definitions import BUILT_IN_GROUP, KINDS, OWN_GROUP, crd_name, definition
 from muster.crds.install import find_installed, install
-from muster.crds.server_support import AUTO, CRDS, Refused, choose, survey
+from muster.crds.server_support import AUTO, CRDS, InstallRefused, choose, survey
 from muster.kube.errors import Forbidden, NotFound
 from muster.kube.resources import PRIORITY_CLASSES, Resource
 
@@ -112,7 +112,7 @@ REFUSED: dict[str, tuple[Server, str, str]] = {
 @pytest.mark.parametrize("case", REFUSED)
 async def test_refused(case: str) -> None:
     server, asked, because = REFUSED[case]
-    with pytest.raises(Refused, match=because):
+    with pytest.raises(InstallRefused, match=because):
         choose(await survey(server), asked)
 
 
@@ -126,13 +126,13 @@ async def test_a_crd_that_is_being_deleted_is_not_called_installed() -> None:
     server = Server(*STOCK, f"{OWN_GROUP}/v1alpha2", crds=ours(OWN_GROUP))
     for crd in server.crds.values():
         crd["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    with pytest.raises(Refused, match="being deleted"):
+    with pytest.raises(InstallRefused, match="being deleted"):
         await install(server, OWN_GROUP)
 
 
 async def test_established_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.3)
-    with pytest.raises(Refused, match="still does not serve it"):
+    with pytest.raises(InstallRefused, match="still does not serve it"):
         await install(Server(*STOCK), BUILT_IN_GROUP)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
+from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, ApiProfile
 from muster.kube.access import find_missing_right, find_problem
 from muster.kube.client import Object
 from muster.kube.errors import Forbidden, KubeError, NotFound, ServerFault, Unreachable
@@ -57,17 +57,17 @@ async def test_the_first_thing_in_the_way(server: Server, says: str) -> None:
     assert "\n" not in problem
 
 
-@pytest.mark.parametrize("dialect", [NATIVE, CRD_IN_OWN_GROUP], ids=lambda dialect: dialect.group)
+@pytest.mark.parametrize("profile", [NATIVE, CRD_IN_OWN_GROUP], ids=lambda profile: profile.group)
 @pytest.mark.parametrize(
     "error", [NotFound("x"), ServerFault("x"), Unreachable("x")], ids=lambda error: type(error).__name__
 )
 @pytest.mark.parametrize("plural", ["jobs", "workloads", "podgroups"])
 async def test_once_everything_was_seen_a_watch_that_fails_is_in_nobodys_way(
-    dialect: Dialect, error: KubeError, plural: str
+    profile: ApiProfile, error: KubeError, plural: str
 ) -> None:
     server = Server(plural, error, watch_only=True)
-    assert await find_problem(server, dialect) != ""
-    assert await find_problem(server, dialect, synced=True) == ""
+    assert await find_problem(server, profile) != ""
+    assert await find_problem(server, profile, synced=True) == ""
 
 
 async def test_a_right_to_watch_that_is_taken_away_is_told_all_the_same() -> None:
@@ -80,10 +80,10 @@ async def test_what_cannot_be_listed_is_always_in_the_way(plural: str) -> None:
     assert await find_problem(Server(plural, ServerFault("etcd is away")), NATIVE, synced=True) == "etcd is away"
 
 
-@pytest.mark.parametrize("dialect", [CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP], ids=lambda dialect: dialect.group)
-async def test_no_flag_of_the_server_brings_crds_back(dialect: Dialect) -> None:
-    problem = await find_problem(Server("podgroups", NotFound("x")), dialect)
-    assert problem == f"the API server does not serve podgroups of {dialect.api_version}: run `muster crds install`"
+@pytest.mark.parametrize("profile", [CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP], ids=lambda profile: profile.group)
+async def test_no_flag_of_the_server_brings_crds_back(profile: ApiProfile) -> None:
+    problem = await find_problem(Server("podgroups", NotFound("x")), profile)
+    assert problem == f"the API server does not serve podgroups of {profile.api_version}: run `muster crds install`"
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
-from muster.kube.api_detection import Missing, find_dialect
+from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, ApiProfile
+from muster.kube.api_detection import Missing, find_profile
 from muster.kube.client import Object
 from muster.kube.errors import Forbidden, NotFound, Unreachable
 from muster.kube.resources import Resource
@@ -58,8 +58,8 @@ class Server(FakeClient):
         pytest.param(Server(*BUILT_IN, forbidden=(PRIORITIES,)), "auto", NATIVE, id="hidden PriorityClasses exist"),
     ],
 )
-async def test_the_api_that_is_found(server: Server, choice: str, found: Dialect) -> None:
-    assert await find_dialect(server, choice) == found
+async def test_the_api_that_is_found(server: Server, choice: str, found: ApiProfile) -> None:
+    assert await find_profile(server, choice) == found
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ async def test_the_api_that_is_found(server: Server, choice: str, found: Dialect
     ],
 )
 async def test_what_is_missing_is_one_sentence(server: Server, choice: str, says: list[str]) -> None:
-    found = await find_dialect(server, choice)
+    found = await find_profile(server, choice)
     assert isinstance(found, Missing)
     for words in says:
         assert words in found.sentence
@@ -112,4 +112,4 @@ async def test_a_server_that_cannot_be_reached_has_not_said_anything() -> None:
             raise Unreachable("does not answer")
 
     with pytest.raises(Unreachable):
-        await find_dialect(Away(FakeCluster()))
+        await find_profile(Away(FakeCluster()))

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from muster.runtime.background import Errands
+from muster.runtime.background import BackgroundTasks
 from tests.builders import a_gang
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.oracles import created_by_us
@@ -20,21 +20,21 @@ async def test_what_is_under_way_is_waited_for() -> None:
     async def work() -> None:
         await asyncio.sleep(0.01)
         done.append("first")
-        errands.begin(more(), "more")
+        background.begin(more(), "more")
 
     async def more() -> None:
         await asyncio.sleep(0.01)
         done.append("what it led to")
 
-    async with Errands() as errands:
-        errands.begin(work(), "work")
+    async with BackgroundTasks() as background:
+        background.begin(work(), "work")
     assert done == ["first", "what it led to"]
 
 
 async def test_what_does_not_end_is_cut_off_in_time() -> None:
     began = time.monotonic()
-    async with Errands(seconds=0.05) as errands:
-        stuck = errands.begin(asyncio.sleep(60), "stuck")
+    async with BackgroundTasks(seconds=0.05) as background:
+        stuck = background.begin(asyncio.sleep(60), "stuck")
     assert stuck.cancelled()
     assert time.monotonic() - began < 1
 
@@ -43,8 +43,8 @@ async def test_a_failure_that_nobody_waited_for_is_no_noise(caplog: pytest.LogCa
     async def fail() -> None:
         raise ValueError("nobody looks at this")
 
-    async with Errands() as errands:
-        errands.begin(fail(), "fail")
+    async with BackgroundTasks() as background:
+        background.begin(fail(), "fail")
     await asyncio.sleep(0)
     assert not caplog.records
 
@@ -53,10 +53,10 @@ async def test_a_gang_that_is_being_formed_is_formed_before_the_connection_close
     """Seen at a restart: the connection closed under it, with a traceback in the log."""
     cluster = FakeCluster()
     cluster.apply(JOB)
-    formation = build(FakeClient(cluster)).formation
-    formation.observer.cache.put_job(JOB.view())
-    async with formation.errands:
-        caller = asyncio.create_task(formation.ensure(JOB.ref))
+    gang_former = build(FakeClient(cluster)).gang_former
+    gang_former.observer.cache.put_job(JOB.view())
+    async with gang_former.background:
+        caller = asyncio.create_task(gang_former.ensure(JOB.ref))
         await asyncio.sleep(0)
         caller.cancel()
         await asyncio.sleep(0)

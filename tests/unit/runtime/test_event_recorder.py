@@ -14,7 +14,7 @@ from muster.kube.client import Object
 from muster.kube.errors import Forbidden, KubeError, ServerFault
 from muster.kube.resources import Resource
 from muster.runtime import event_recorder as module
-from muster.runtime.event_recorder import MAX_EVENT_MESSAGE, Event, Recorder, Subject
+from muster.runtime.event_recorder import MAX_EVENT_MESSAGE, Event, EventRecorder, Subject
 from tests.builders import a_gang
 from tests.fake_cluster import FakeClient, FakeCluster
 
@@ -38,7 +38,7 @@ class FailingClient(FakeClient):
 
 
 @asynccontextmanager
-async def running(recorder: Recorder) -> AsyncIterator[None]:
+async def running(recorder: EventRecorder) -> AsyncIterator[None]:
     task = asyncio.create_task(recorder.run())
     yield
     await recorder.drain(2)
@@ -51,20 +51,20 @@ def messages(cluster: FakeCluster) -> list[str]:
 
 async def test_the_same_text_is_posted_once() -> None:
     cluster = FakeCluster()
-    recorder = Recorder(FakeClient(cluster), "one")
+    recorder = EventRecorder(FakeClient(cluster), "one")
     async with running(recorder):
-        recorder.tell(JOB, EventReason.WORKLOAD_CREATED, "a")
-        recorder.tell(JOB, EventReason.WORKLOAD_CREATED, "a")
-        recorder.tell(JOB, EventReason.WORKLOAD_CREATED, "b")
+        recorder.normal(JOB, EventReason.WORKLOAD_CREATED, "a")
+        recorder.normal(JOB, EventReason.WORKLOAD_CREATED, "a")
+        recorder.normal(JOB, EventReason.WORKLOAD_CREATED, "b")
     assert messages(cluster) == ["a", "b"]
 
 
 async def test_another_replica_meets_already_exists_and_is_quiet(caplog: pytest.LogCaptureFixture) -> None:
     cluster = FakeCluster()
     for instance in ("one", "two"):
-        recorder = Recorder(FakeClient(cluster), instance)
+        recorder = EventRecorder(FakeClient(cluster), instance)
         async with running(recorder):
-            recorder.warn(JOB, EventReason.STANDING_ASIDE, "a")
+            recorder.warning(JOB, EventReason.STANDING_ASIDE, "a")
     assert messages(cluster) == ["a"]
     assert not [record for record in caplog.records if record.levelname == "WARNING"]
 
@@ -72,9 +72,9 @@ async def test_another_replica_meets_already_exists_and_is_quiet(caplog: pytest.
 async def test_a_server_that_is_away_for_a_moment_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.001)
     cluster = FakeCluster()
-    recorder = Recorder(FailingClient(cluster, ServerFault("away"), ServerFault("away")), "one")
+    recorder = EventRecorder(FailingClient(cluster, ServerFault("away"), ServerFault("away")), "one")
     async with running(recorder):
-        recorder.tell(JOB, EventReason.WORKLOAD_CREATED, "a")
+        recorder.normal(JOB, EventReason.WORKLOAD_CREATED, "a")
     assert messages(cluster) == ["a"]
 
 
@@ -85,25 +85,25 @@ async def test_what_cannot_be_posted_is_logged_and_the_next_one_comes(
     monkeypatch.setattr(module, "POSTERS", 1)
     cluster = FakeCluster()
     errors = [Forbidden("no"), *[ServerFault("away")] * module.TRIES]
-    recorder = Recorder(FailingClient(cluster, *errors), "one")
+    recorder = EventRecorder(FailingClient(cluster, *errors), "one")
     async with running(recorder):
         for text in ("forbidden", "never", "fine"):
-            recorder.tell(JOB, EventReason.WORKLOAD_CREATED, text)
+            recorder.normal(JOB, EventReason.WORKLOAD_CREATED, text)
     assert messages(cluster) == ["fine"]
     assert sum("was not posted" in record.message for record in caplog.records) == 2
 
 
 async def test_a_storm_is_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    recorder = Recorder(FakeClient(FakeCluster()), "one", _queue=asyncio.Queue(2))
+    recorder = EventRecorder(FakeClient(FakeCluster()), "one", _queue=asyncio.Queue(2))
     for number in range(5):
-        recorder.tell(JOB, EventReason.WORKLOAD_CREATED, str(number))
+        recorder.normal(JOB, EventReason.WORKLOAD_CREATED, str(number))
     assert b"muster_events_dropped_total 3.0" in recorder.metrics.page()
 
 
 async def test_what_was_dropped_can_be_posted_later() -> None:
     cluster = FakeCluster()
-    recorder = Recorder(FakeClient(cluster), "one", _queue=asyncio.Queue(1))
-    tell = partial(recorder.tell, JOB, EventReason.WORKLOAD_CREATED)
+    recorder = EventRecorder(FakeClient(cluster), "one", _queue=asyncio.Queue(1))
+    tell = partial(recorder.normal, JOB, EventReason.WORKLOAD_CREATED)
     assert [tell("a"), tell("b"), tell("a")] == [True, False, False]
     async with running(recorder):
         await recorder.drain(2)
@@ -115,19 +115,19 @@ async def test_what_was_dropped_can_be_posted_later() -> None:
 async def test_what_the_server_was_away_for_can_be_posted_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.001)
     cluster = FakeCluster()
-    recorder = Recorder(FailingClient(cluster, *[ServerFault("away")] * module.TRIES), "one")
+    recorder = EventRecorder(FailingClient(cluster, *[ServerFault("away")] * module.TRIES), "one")
     async with running(recorder):
-        recorder.tell(JOB, EventReason.WORKLOAD_CREATED, "a")
+        recorder.normal(JOB, EventReason.WORKLOAD_CREATED, "a")
         await recorder.drain(2)
-        recorder.tell(JOB, EventReason.WORKLOAD_CREATED, "a")
+        recorder.normal(JOB, EventReason.WORKLOAD_CREATED, "a")
     assert messages(cluster) == ["a"]
 
 
 async def test_memory_of_what_was_posted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REMEMBERED", 3)
-    recorder = Recorder(FakeClient(FakeCluster()), "one")
+    recorder = EventRecorder(FakeClient(FakeCluster()), "one")
     for number in range(10):
-        recorder.tell(JOB, EventReason.WORKLOAD_CREATED, str(number))
+        recorder.normal(JOB, EventReason.WORKLOAD_CREATED, str(number))
     assert len(recorder._posted) == 3
 
 
@@ -144,10 +144,10 @@ async def test_memory_of_what_was_posted_is_bounded(monkeypatch: pytest.MonkeyPa
 )
 async def test_what_is_reported(decision: Decision, told: list[str]) -> None:
     cluster = FakeCluster()
-    recorder = Recorder(FakeClient(cluster), "one")
+    recorder = EventRecorder(FakeClient(cluster), "one")
     async with running(recorder):
-        recorder.report(JOB, decision)
-        recorder.report(None, decision)
+        recorder.decision(JOB, decision)
+        recorder.decision(None, decision)
     assert messages(cluster) == told
 
 
@@ -163,9 +163,9 @@ def test_an_event_as_the_api_server_wants_it() -> None:
 
 
 async def test_a_stand_aside_is_counted_once_by_its_reason() -> None:
-    recorder = Recorder(FakeClient(FakeCluster()), "test")
+    recorder = EventRecorder(FakeClient(FakeCluster()), "test")
     for _ in range(3):
-        recorder.report(JOB, Decision(Reason.PLAIN_PODS, Membership.PLAIN))
-    recorder.report(JOB, Decision(Reason.NOT_INDEXED, Membership.PLAIN))
+        recorder.decision(JOB, Decision(Reason.PLAIN_PODS, Membership.PLAIN))
+    recorder.decision(JOB, Decision(Reason.NOT_INDEXED, Membership.PLAIN))
     assert b'muster_jobs_told_total{reason="PlainPods"} 1.0' in recorder.metrics.page()
     assert b"NotIndexed" not in recorder.metrics.page()

@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.v1alpha2.podgroup import GangState
 from muster.controllers.store import Cache
-from muster.runtime.latency import POD_GROUP, SCHEDULED, WORKLOAD, Stopwatch
+from muster.runtime.latency import POD_GROUP, SCHEDULED, WORKLOAD, LatencyTracker
 from muster.runtime.metrics import Metrics
 from muster.runtime.workqueue import WorkQueue
 from tests.builders import PodGroupBuilder, a_gang, a_pod_group
@@ -52,7 +52,7 @@ def test_gangs_are_counted_as_they_come_change_and_go() -> None:
 def test_the_time_to_each_stage_is_measured_once_and_from_the_first_sight(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr("muster.runtime.latency.time.monotonic", lambda: now)
-    watch = Stopwatch(Metrics())
+    watch = LatencyTracker(Metrics())
     uid = JOB.ref.uid
     watch.stop(uid, WORKLOAD)
     assert b"muster_formation_seconds_count" not in watch.metrics.page(), "nobody saw it begin"
@@ -75,8 +75,8 @@ async def test_forming_a_gang_is_measured() -> None:
     cluster = FakeCluster()
     cluster.apply(JOB)
     parts = build(FakeClient(cluster))
-    await parts.formation.ensure(JOB.ref)
-    page = parts.formation.recorder.metrics.page().decode()
+    await parts.gang_former.ensure(JOB.ref)
+    page = parts.gang_former.recorder.metrics.page().decode()
     for stage in (WORKLOAD, POD_GROUP):
         assert f'muster_formation_seconds_count{{stage="{stage}"}} 1.0' in page
 

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import pytest
 
 from muster.runtime import ttl_cache as module
-from muster.runtime.ttl_cache import Memory
+from muster.runtime.ttl_cache import TtlCache
 
 
 def test_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    memory = Memory[str, int](seconds=5)
+    memory = TtlCache[str, int](seconds=5)
     memory.remember("a", 1)
     now[0] = 5.0
     assert memory.recall("a") == 1
@@ -21,7 +21,7 @@ def test_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_only_so_many_the_oldest_goes_first() -> None:
-    memory = Memory[str, int](seconds=60, capacity=2)
+    memory = TtlCache[str, int](seconds=60, capacity=2)
     for value, key in enumerate("abab"):
         memory.remember(key, value)
     memory.remember("c", 9)
@@ -29,7 +29,7 @@ def test_only_so_many_the_oldest_goes_first() -> None:
 
 
 def test_until_it_is_told_to_forget() -> None:
-    memory = Memory[str, int](seconds=60)
+    memory = TtlCache[str, int](seconds=60)
     memory.remember("a", 1)
     memory.forget("a")
     memory.forget("unknown")

@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 from aiohttp import web
 
-from muster.admission.request_bodies import SMALL_BYTES, Intake
+from muster.admission.request_bodies import SMALL_BYTES, BodyReader
 from muster.runtime.supervisor import Supervisor
 from muster.runtime.tasks import Task
 from muster.serving.certificates import self_signed
 from muster.serving.connections import Limits
 from muster.serving.listener import Listening, Port, listen
-from muster.serving.tls import Door
+from muster.serving.tls import ReloadingTls
 from tests.unit.controllers.parts import a_supervisor
 
 LOOPBACK, ELSEWHERE = "127.0.0.1", "127.0.0.2"
@@ -33,12 +33,12 @@ async def hello(_: web.Request) -> web.Response:
 async def listening(
     limits: Limits,
     handler: Callable[[web.Request], Awaitable[web.StreamResponse]] = hello,
-    door: Door | None = None,
+    tls: ReloadingTls | None = None,
     supervisor: Supervisor | None = None,
 ) -> AsyncIterator[Listening]:
     app = web.Application()
     app.router.add_route("*", "/", handler)
-    port = Port(Task.ADMISSION_PORT, app, LOOPBACK, 0, door.context if door else None, limits)
+    port = Port(Task.ADMISSION_PORT, app, LOOPBACK, 0, tls.context if tls else None, limits)
     opened = await listen(port, supervisor or a_supervisor())
     try:
         yield opened
@@ -128,8 +128,8 @@ async def test_who_does_nothing_is_closed(limits: Limits, first: bytes) -> None:
     "first", [b"", b"\x16\x03\x01\x02\x00\x01", b"\x00" * 1000, GET], ids=["no", "half", "no TLS", "HTTP"]
 )
 async def test_half_a_handshake_ends(first: bytes) -> None:
-    door = Door(self_signed(LOOPBACK))
-    async with listening(replace(FEW, handshake_seconds=0.1), door=door) as port:
+    tls = ReloadingTls(self_signed(LOOPBACK))
+    async with listening(replace(FEW, handshake_seconds=0.1), tls=tls) as port:
         assert await closed(await connect(port.port, first=first))
         assert len(port.connections) == 0
 
@@ -195,16 +195,16 @@ async def test_a_port_whose_task_dies_is_served_again(monkeypatch: pytest.Monkey
     assert counted(supervisor, "muster_task_restarts_total") == 1
 
 
-def reader_of(intake: Intake, limit: int) -> Callable[[web.Request], Awaitable[web.Response]]:
+def reader_of(bodies: BodyReader, limit: int) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def read(request: web.Request) -> web.Response:
-        return web.Response(text=f"hello {len(await intake.read(request, limit))}")
+        return web.Response(text=f"hello {len(await bodies.read(request, limit))}")
 
     return read
 
 
 async def test_large_bodies_together_are_bounded_and_the_oldest_goes(caplog: pytest.LogCaptureFixture) -> None:
     large, most = 3 * SMALL_BYTES, 2 * SMALL_BYTES
-    async with listening(Limits(), reader_of(Intake(total=5 * SMALL_BYTES), large)) as port:
+    async with listening(Limits(), reader_of(BodyReader(total=5 * SMALL_BYTES), large)) as port:
         begun = [await connect(port.port, first=(POST % large).encode() + b" " * most) for _ in range(3)]
         assert await closed(begun[0])
         for reader, writer in begun[1:]:  # one after the other: the first makes room for the rest of the second
@@ -222,7 +222,7 @@ async def test_large_bodies_together_are_bounded_and_the_oldest_goes(caplog: pyt
     ],
 )
 async def test_a_body_that_ends_early_leaves_no_traceback(caplog: pytest.LogCaptureFixture, sent: bytes) -> None:
-    async with listening(Limits(), reader_of(Intake(seconds=1), 100)) as port:
+    async with listening(Limits(), reader_of(BodyReader(seconds=1), 100)) as port:
         _, writer = await connect(port.port, first=sent)
         writer.transport.abort()
         await asyncio.sleep(0.05)
@@ -232,7 +232,7 @@ async def test_a_body_that_ends_early_leaves_no_traceback(caplog: pytest.LogCapt
 
 async def test_small_bodies_never_wait_for_large_ones() -> None:
     large = 2 * SMALL_BYTES
-    async with listening(Limits(), reader_of(Intake(total=large), large)) as port:
+    async with listening(Limits(), reader_of(BodyReader(total=large), large)) as port:
         await connect(port.port, first=(POST % large).encode() + b" " * (large - 1))
         small = await connect(port.port, first=(POST % 5).encode() + b"small")
         assert await small[0].readuntil(b"hello 5")
@@ -251,7 +251,7 @@ async def test_small_bodies_never_wait_for_large_ones() -> None:
     ],
 )
 async def test_a_body_that_is_not_taken(sent: bytes, status: int) -> None:
-    async with listening(Limits(), reader_of(Intake(seconds=0.05), 100)) as port:
+    async with listening(Limits(), reader_of(BodyReader(seconds=0.05), 100)) as port:
         reader, _ = await connect(port.port, first=sent)
         assert (await reader.readline()).startswith(f"HTTP/1.1 {status}".encode())
 

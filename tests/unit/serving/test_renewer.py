@@ -9,10 +9,10 @@ from cryptography import x509
 from muster.kube.errors import Forbidden, KubeError
 from muster.runtime.health import CERTIFICATE, SERVING, TRUST, Health
 from muster.serving.certificates import ServingCertificate, Signed, as_pem, new_authority, new_leaf
-from muster.serving.renewer import Renewal
+from muster.serving.renewer import CertificateRenewer
 from muster.serving.rotation import Unusable
-from muster.serving.tls import Door
-from muster.serving.trust_bundle import REMEMBERED, Authorities
+from muster.serving.tls import ReloadingTls
+from muster.serving.trust_bundle import REMEMBERED, TrustBundle
 
 HOST = "muster.muster-system.svc"
 START = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -39,13 +39,13 @@ class World:
     health: Health = field(default_factory=Health)
 
     def __post_init__(self) -> None:
-        self.authorities = Authorities(lambda: self.now)
-        self.renewal = Renewal(
+        self.trust_bundle = TrustBundle(lambda: self.now)
+        self.renewal = CertificateRenewer(
             source=self,
-            door=Door(),
+            tls=ReloadingTls(),
             host=HOST,
             health=self.health,
-            authorities=self.authorities,
+            trust_bundle=self.trust_bundle,
             registered=self.look,
             ask_self=self.answer,
             every_seconds=15,
@@ -66,7 +66,7 @@ class World:
 
     @property
     def served(self) -> ServingCertificate | None:
-        return self.renewal.door.certificate
+        return self.renewal.tls.certificate
 
     def trust(self, *authorities: Signed) -> None:
         self.registered = frozenset(each.certificate for each in authorities)
@@ -101,7 +101,7 @@ async def test_a_leaf_of_a_new_authority_waits_until_that_is_trusted() -> None:
         assert not await world.renewal.once(), "look again soon"
         assert world.served == first
         assert world.health.ready, "it is still trusted"
-    assert world.authorities.pem() == as_pem(*_sorted(OLD, NEW)), "whoever registers vouches for both"
+    assert world.trust_bundle.pem() == as_pem(*_sorted(OLD, NEW)), "whoever registers vouches for both"
     world.trust(OLD, NEW)
     assert not await world.renewal.once()
     assert world.served == first, "another API server may not have heard of it yet"
@@ -184,22 +184,22 @@ async def test_an_authority_is_vouched_for_a_while_longer_than_it_is_met() -> No
     await world.renewal.once()
     world.offered = leaf_of(NEW)
     await world.renewal.once()
-    assert world.authorities.pem() == as_pem(*_sorted(OLD, NEW))
+    assert world.trust_bundle.pem() == as_pem(*_sorted(OLD, NEW))
     world.now += REMEMBERED + timedelta(seconds=1)
     await world.renewal.once()
-    assert world.authorities.pem() == as_pem(NEW.certificate)
+    assert world.trust_bundle.pem() == as_pem(NEW.certificate)
 
 
 async def test_only_authorities_of_before_are_recalled_and_they_do_not_stay_for_ever() -> None:
     world = World(leaf_of(NEW))
     leaf = new_leaf(OLD, [HOST], START, LIFE).certificate
-    world.authorities.recall([OLD.certificate, leaf])
-    world.authorities.recall([OLD.certificate])
+    world.trust_bundle.recall([OLD.certificate, leaf])
+    world.trust_bundle.recall([OLD.certificate])
     await world.renewal.once()
-    assert world.authorities.pem() == as_pem(*_sorted(OLD, NEW))
+    assert world.trust_bundle.pem() == as_pem(*_sorted(OLD, NEW))
     world.now += REMEMBERED + timedelta(seconds=1)
     await world.renewal.once()
-    assert world.authorities.pem() == as_pem(NEW.certificate)
+    assert world.trust_bundle.pem() == as_pem(NEW.certificate)
 
 
 def _sorted(*authorities: Signed) -> list[x509.Certificate]:

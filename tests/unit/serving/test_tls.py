@@ -11,8 +11,8 @@ from aiohttp import ClientError, ClientSession, TCPConnector, web
 from local_cluster.certificates import CertificateAuthority, KeyPair
 from muster.runtime.tasks import Task
 from muster.serving.certificates import ServingCertificate, self_signed
-from muster.serving.listener import Listening, Place, Port, ask, listen
-from muster.serving.tls import ClientCA, Door
+from muster.serving.listener import Address, Listening, Port, ask, listen
+from muster.serving.tls import ClientCA, ReloadingTls
 from tests.unit.controllers.parts import a_supervisor
 
 HOST, LOOPBACK = "muster.muster-system.svc", "127.0.0.1"
@@ -23,15 +23,15 @@ async def hello(_: web.Request) -> web.Response:
 
 
 @pytest.fixture
-def door() -> Door:
-    return Door()
+def door() -> ReloadingTls:
+    return ReloadingTls()
 
 
 @pytest.fixture
-async def listening(door: Door) -> AsyncIterator[Listening]:
+async def listening(tls: ReloadingTls) -> AsyncIterator[Listening]:
     app = web.Application()
     app.router.add_get("/livez", hello)
-    opened = await listen(Port(Task.ADMISSION_PORT, app, LOOPBACK, 0, door.context), a_supervisor())
+    opened = await listen(Port(Task.ADMISSION_PORT, app, LOOPBACK, 0, tls.context), a_supervisor())
     yield opened
     await opened.stop()
 
@@ -41,60 +41,60 @@ def session(certificate: ServingCertificate) -> ClientSession:
     return ClientSession(connector=TCPConnector(ssl=trust, limit=1))
 
 
-async def get(session: ClientSession, place: Place, name: str = HOST) -> str:
-    async with session.get(f"{place.url}/livez", server_hostname=name) as answer:
+async def get(session: ClientSession, address: Address, name: str = HOST) -> str:
+    async with session.get(f"{address.url}/livez", server_hostname=name) as answer:
         return await answer.text()
 
 
 async def test_without_a_certificate_nobody_is_answered(listening: Listening) -> None:
-    assert await ask(listening.place, HOST, self_signed(HOST)) != ""
+    assert await ask(listening.address, HOST, self_signed(HOST)) != ""
 
 
-async def test_new_connections_get_the_new_one_and_open_ones_live_on(door: Door, listening: Listening) -> None:
+async def test_new_connections_get_the_new_one_and_open_ones_live_on(tls: ReloadingTls, listening: Listening) -> None:
     old, new = self_signed(HOST), self_signed(HOST)
-    door.use(old)
+    tls.use(old)
     async with session(old) as kept:
-        assert await get(kept, listening.place) == "hello"
-        door.use(new)
-        assert await get(kept, listening.place) == "hello", "the connection that was open"
-        assert await ask(listening.place, HOST, new) == ""
-        assert "certificate verify failed" in await ask(listening.place, HOST, old)
-        assert await get(kept, listening.place) == "hello"
+        assert await get(kept, listening.address) == "hello"
+        tls.use(new)
+        assert await get(kept, listening.address) == "hello", "the connection that was open"
+        assert await ask(listening.address, HOST, new) == ""
+        assert "certificate verify failed" in await ask(listening.address, HOST, old)
+        assert await get(kept, listening.address) == "hello"
 
 
-async def test_a_client_that_names_nobody_gets_it_too(door: Door, listening: Listening) -> None:
+async def test_a_client_that_names_nobody_gets_it_too(tls: ReloadingTls, listening: Listening) -> None:
     """One that knows only an address says no name when it connects."""
     by_address = self_signed(LOOPBACK)
-    door.use(by_address)
+    tls.use(by_address)
     async with session(by_address) as client:
-        assert await get(client, listening.place, LOOPBACK) == "hello"
+        assert await get(client, listening.address, LOOPBACK) == "hello"
 
 
-async def test_what_is_no_certificate_changes_nothing(door: Door, listening: Listening) -> None:
+async def test_what_is_no_certificate_changes_nothing(tls: ReloadingTls, listening: Listening) -> None:
     good, other = self_signed(HOST), self_signed(HOST)
-    door.use(good)
+    tls.use(good)
     for bad in (
         ServingCertificate(good.authority, b"garbage", good.private_key),
         ServingCertificate(good.authority, good.certificate, other.private_key),
     ):
         with pytest.raises(ssl.SSLError):
-            door.use(bad)
-    assert door.certificate == good
-    assert await ask(listening.place, HOST, good) == ""
+            tls.use(bad)
+    assert tls.certificate == good
+    assert await ask(listening.address, HOST, good) == ""
 
 
-async def test_a_key_of_another_kind_takes_the_place_of_the_old_one(door: Door, listening: Listening) -> None:
+async def test_a_key_of_another_kind_takes_the_place_of_the_old_one(tls: ReloadingTls, listening: Listening) -> None:
     """OpenSSL keeps one certificate for each kind of key in a context, and may serve either."""
     elliptic, rsa = self_signed(HOST), _rsa_certificate()
     for served, gone in ((elliptic, rsa), (rsa, elliptic), (elliptic, rsa)):
-        door.use(served)
-        assert await ask(listening.place, HOST, served) == ""
-        assert await ask(listening.place, HOST, gone) != ""
+        tls.use(served)
+        assert await ask(listening.address, HOST, served) == ""
+        assert await ask(listening.address, HOST, gone) != ""
 
 
-async def test_many_exchanges_under_load_lose_nothing(door: Door, listening: Listening) -> None:
+async def test_many_exchanges_under_load_lose_nothing(tls: ReloadingTls, listening: Listening) -> None:
     certificates = [self_signed(HOST) for _ in range(20)]
-    door.use(certificates[0])
+    tls.use(certificates[0])
     everybody = ServingCertificate(b"".join(each.authority for each in certificates), b"", b"")
     ended = asyncio.Event()
 
@@ -103,13 +103,13 @@ async def test_many_exchanges_under_load_lose_nothing(door: Door, listening: Lis
         while not ended.is_set():
             async with session(everybody) as client:
                 for _ in range(20 if kept_alive else 1):
-                    assert await get(client, listening.place) == "hello"
+                    assert await get(client, listening.address) == "hello"
                     count += 1
         return count
 
     clients = [asyncio.create_task(load(number % 2 == 0)) for number in range(4)]
     for each in certificates:
-        door.use(each)
+        tls.use(each)
         await asyncio.sleep(0.02)
     ended.set()
     counts = await asyncio.gather(*clients)
@@ -125,13 +125,13 @@ def client_of(directory: Path) -> Path:
     return both
 
 
-async def served(place: Place, served_with: ServingCertificate, client: Path | None) -> bool:
+async def served(address: Address, served_with: ServingCertificate, client: Path | None) -> bool:
     trust = ssl.create_default_context(cadata=served_with.authority.decode())
     if client is not None:
         trust.load_cert_chain(client)
     async with ClientSession(connector=TCPConnector(ssl=trust)) as session:
         try:
-            return await get(session, place) == "hello"
+            return await get(session, address) == "hello"
         except ClientError:
             return False
 
@@ -140,19 +140,19 @@ async def test_with_a_client_ca_only_its_clients_are_answered(tmp_path: Path) ->
     ours, theirs = client_of(tmp_path / "ours"), client_of(tmp_path / "theirs")
     certificate, file = self_signed(HOST), tmp_path / "ca.pem"
     file.write_bytes((tmp_path / "ours" / "ca.crt").read_bytes())
-    door = Door(certificate, ClientCA(file))
+    tls = ReloadingTls(certificate, ClientCA(file))
     app = web.Application()
     app.router.add_get("/livez", hello)
-    opened = await listen(Port(Task.ADMISSION_PORT, app, LOOPBACK, 0, door.context), a_supervisor())
+    opened = await listen(Port(Task.ADMISSION_PORT, app, LOOPBACK, 0, tls.context), a_supervisor())
     try:
 
         async def who_is_served() -> list[bool]:
-            return [await served(opened.place, certificate, client) for client in (ours, theirs, None)]
+            return [await served(opened.address, certificate, client) for client in (ours, theirs, None)]
 
         assert await who_is_served() == [True, False, False]
-        assert await ask(opened.place, HOST, certificate, handshake_only=True) == ""
-        assert "verify failed" in await ask(opened.place, HOST, self_signed(HOST), handshake_only=True)
-        door.use(certificate := self_signed(HOST))
+        assert await ask(opened.address, HOST, certificate, handshake_only=True) == ""
+        assert "verify failed" in await ask(opened.address, HOST, self_signed(HOST), handshake_only=True)
+        tls.use(certificate := self_signed(HOST))
         assert await who_is_served() == [True, False, False], "also with the next certificate"
         file.write_bytes((tmp_path / "theirs" / "ca.crt").read_bytes() + b"\n")
         assert await who_is_served() == [False, True, False], "the file is read again"

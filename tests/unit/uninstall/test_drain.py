@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from muster.core.election import LEFT, NOTICED, Terms
+from muster.core.election import NOTICED, UNINSTALL_HOLDER, Terms
 from muster.kube.errors import KubeError, ServerFault
 from muster.runtime import leader_election
 from muster.runtime.leader_election import Leadership
@@ -26,7 +26,7 @@ def gang(name: str = "train") -> JobBuilder:
 def cluster() -> FakeCluster:
     """A gang of four has two of its pods; one replica has noticed that Muster is being left."""
     made = FakeCluster()
-    spec = {"holderIdentity": LEFT, "leaseDurationSeconds": 3}
+    spec = {"holderIdentity": UNINSTALL_HOLDER, "leaseDurationSeconds": 3}
     annotations = {NOTICED: "muster-1"}
     made.create("leases", "ours", {"metadata": {"name": "muster", "annotations": annotations}, "spec": spec}, USER)
     made.create(*GATE[:2], {"metadata": {"name": "muster"}, "webhooks": [{"name": "w"}]}, USER)
@@ -208,9 +208,11 @@ async def test_every_replica_signs_and_one_that_starts_meanwhile_begins_no_gang_
     tasks = [asyncio.create_task(replica.run()) for replica in replicas]
     await until(lambda: any(replica.leads() for replica in replicas))
     await asyncio.sleep(0.05)
-    assert not any(replica.being_left() for replica in replicas)
-    cluster.update("leases", "ours", "muster", lambda lease: lease["spec"].update(holderIdentity=LEFT), USER)
-    await until(lambda: all(replica.being_left() and replica.left() for replica in replicas))
+    assert not any(replica.draining() for replica in replicas)
+    cluster.update(
+        "leases", "ours", "muster", lambda lease: lease["spec"].update(holderIdentity=UNINSTALL_HOLDER), USER
+    )
+    await until(lambda: all(replica.draining() and replica.uninstalled() for replica in replicas))
 
     def signed() -> set[str]:
         annotations = cluster.objects[LEASE]["metadata"].get("annotations", {})
@@ -219,10 +221,10 @@ async def test_every_replica_signs_and_one_that_starts_meanwhile_begins_no_gang_
     await until(lambda: signed() == {"first", "second"})
     later = a_replica(cluster, "later")
     tasks.append(asyncio.create_task(later.run()))
-    await until(later.being_left)
-    assert not later.left(), "it is not meant for good"
+    await until(later.draining)
+    assert not later.uninstalled(), "it is not meant for good"
     await until(later.leads)
-    assert not later.being_left(), "what was left of `muster leave` has run out"
+    assert not later.draining(), "what was left of `muster leave` has run out"
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

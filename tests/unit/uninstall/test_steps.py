@@ -11,7 +11,7 @@ import pytest
 from muster.api.v1alpha2.podgroup import PROTECTION
 from muster.config.loading import in_its_place
 from muster.config.types import Certificates, Settings
-from muster.core.election import LEFT, Terms
+from muster.core.election import UNINSTALL_HOLDER, Terms
 from muster.kube.client import Object
 from muster.kube.errors import Conflict, Forbidden, KubeError, NotFound, Unreachable
 from muster.kube.resources import Resource
@@ -116,7 +116,7 @@ async def test_the_lease_is_taken_then_the_webhooks_go_then_the_finalizers_then_
     await leaving.run()
     ours = [change for change in cluster.history if change.actor == MUSTER]
     taken = [*takewhile(lambda change: change.plural == "leases", ours)]
-    assert {change.object["spec"]["holderIdentity"] for change in taken} == {LEFT}
+    assert {change.object["spec"]["holderIdentity"] for change in taken} == {UNINSTALL_HOLDER}
     assert [f"{change.verb} {change.plural} {change.name}" for change in ours[len(taken) :]] == [
         "MODIFIED mutatingwebhookconfigurations muster",
         "MODIFIED validatingwebhookconfigurations muster",
@@ -262,19 +262,19 @@ async def test_replicas_that_run_stand_back_and_one_that_starts_later_leads(
     leaving, _, _ = a_leave(Leaver(cluster))
     leaving.sleep, leaving.clock = asyncio.sleep, time.monotonic
     await leaving.run()
-    assert [(replica.left(), replica.leads()) for replica in replicas] == [(True, False)] * 2
+    assert [(replica.uninstalled(), replica.leads()) for replica in replicas] == [(True, False)] * 2
     assert LEASE not in cluster.objects
     later = a_replica(cluster, "later")
     tasks.append(asyncio.create_task(later.run()))
     await until(later.leads)
-    assert not later.left()
+    assert not later.uninstalled()
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def test_what_is_left_of_a_leave_that_died_runs_out(cluster: FakeCluster) -> None:
-    cluster.objects[LEASE]["spec"]["holderIdentity"] = LEFT
+    cluster.objects[LEASE]["spec"]["holderIdentity"] = UNINSTALL_HOLDER
     cluster.objects[LEASE]["spec"]["leaseDurationSeconds"] = 1
     later = a_replica(cluster, "later")
     task = asyncio.create_task(later.run())

@@ -10,7 +10,7 @@ import pytest
 
 from muster.api.keys import JobKey
 from muster.api.profile import NATIVE
-from muster.controllers.intake import Inbox
+from muster.controllers.intake import Intake
 from muster.kube.credentials import Credentials
 from muster.kube.login import Endpoint
 from muster.runtime.health import Health
@@ -32,14 +32,14 @@ async def parts() -> Parts:
 
 
 @pytest.fixture
-async def inbox(parts: Parts) -> Inbox:
-    return Inbox(parts.cache, parts.queue, parts.formation)
+async def intake(parts: Parts) -> Intake:
+    return Intake(parts.cache, parts.queue, parts.gang_former)
 
 
 @pytest.fixture
-async def registry(inbox: Inbox) -> kopf.OperatorRegistry:
+async def registry(intake: Intake) -> kopf.OperatorRegistry:
     login = FakeLogin(Endpoint("https://h:1", ca_path="ca", certificate_path="c", private_key_path="k"))
-    return build_registry(inbox, asyncio.get_running_loop(), NATIVE, Credentials(login))
+    return build_registry(intake, asyncio.get_running_loop(), NATIVE, Credentials(login))
 
 
 def handlers(registry: kopf.OperatorRegistry) -> dict[str, Any]:
@@ -131,14 +131,14 @@ def test_no_copy_of_an_object_is_kept() -> None:
 
 
 async def test_when_there_can_be_no_thread_only_a_new_process_helps(
-    inbox: Inbox, parts: Parts, monkeypatch: pytest.MonkeyPatch
+    intake: Intake, parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", full)
     health = Health()
-    watching = WatchThread(inbox, NATIVE, Credentials(FakeLogin(Endpoint("https://h:1"))), parts.resync, health)
+    watching = WatchThread(intake, NATIVE, Credentials(FakeLogin(Endpoint("https://h:1"))), parts.resync, health)
     with pytest.raises(WatchEnded):
         await watching._one_life(asyncio.get_running_loop())
     assert health.hopeless == "watching cannot be started: can't start new thread"

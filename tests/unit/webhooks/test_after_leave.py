@@ -5,19 +5,19 @@ from typing import Any, cast
 
 from muster.runtime.health import Health
 from muster.serving.certificates import ServingCertificate
-from muster.serving.renewer import Renewal
+from muster.serving.renewer import CertificateRenewer
 from muster.serving.rotation import Unusable
-from muster.serving.tls import Door
+from muster.serving.tls import ReloadingTls
 from tests.fake_cluster import USER, FakeCluster
-from tests.unit.webhooks.test_reconciler import GATE, GUARD, cluster, keeping, registrar, well_except
+from tests.unit.webhooks.test_reconciler import GATE, GUARD, cluster, keeping, reconciler, well_except
 
 __all__ = ["cluster"]
 
 
 async def test_once_muster_is_left_nothing_is_registered_and_that_is_told(cluster: FakeCluster) -> None:
-    made, health = registrar(cluster), well_except()
+    made, health = reconciler(cluster), well_except()
     await keeping(made, health)
-    made.left = lambda: True
+    made.uninstalled = lambda: True
     await keeping(made, health)
     assert health.ready, "while there are webhooks, they are answered"
     for place in (GATE, GUARD):
@@ -39,24 +39,24 @@ class Looked:
 
 
 async def test_once_muster_is_left_the_secret_is_not_looked_for_any_more() -> None:
-    source, left = Looked(), asyncio.Event()
+    source, uninstalled = Looked(), asyncio.Event()
     nobody = cast("Any", None)
-    renewal = Renewal(
+    renewal = CertificateRenewer(
         source,
-        door=Door(),
+        tls=ReloadingTls(),
         host="",
         health=Health(),
-        authorities=nobody,
+        trust_bundle=nobody,
         registered=nobody,
         ask_self=nobody,
         every_seconds=0.001,
         clock=nobody,
-        left=left.is_set,
+        uninstalled=uninstalled.is_set,
     )
     task = asyncio.create_task(renewal.run())
     await asyncio.sleep(0.05)
     assert source.times
-    left.set()
+    uninstalled.set()
     await asyncio.sleep(0.05)
     seen = source.times
     await asyncio.sleep(0.05)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, Dialect
+from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, ApiProfile
 from muster.config.types import Settings, Webhook, Webhooks
 from muster.webhooks.configurations import at_url, mutating_configuration, validating_configuration
 
@@ -97,9 +97,9 @@ def test_the_operator_s_choices_are_in_it() -> None:
     assert webhook["namespaceSelector"]["matchExpressions"][0]["values"] == ["a", "b"]
 
 
-@pytest.mark.parametrize("dialect", [CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP], ids=lambda dialect: dialect.group)
-def test_where_the_pod_groups_are_crds_they_are_reviewed_too(dialect: Dialect) -> None:
-    gate, groups = mutating_configuration("muster", AT, Settings(), dialect)["webhooks"]
+@pytest.mark.parametrize("profile", [CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP], ids=lambda profile: profile.group)
+def test_where_the_pod_groups_are_crds_they_are_reviewed_too(profile: ApiProfile) -> None:
+    gate, groups = mutating_configuration("muster", AT, Settings(), profile)["webhooks"]
     (condition,) = gate["matchConditions"]
     annotated = "has(object.metadata.annotations) && 'muster.dev/pod-group' in object.metadata.annotations"
     assert condition == {"name": "has-no-group-yet", "expression": f"!({annotated})"}
@@ -110,7 +110,7 @@ def test_where_the_pod_groups_are_crds_they_are_reviewed_too(dialect: Dialect) -
         "clientConfig": {"url": "https://h:1/pod-groups", "caBundle": "Y2E="},
         "rules": [
             {
-                "apiGroups": [dialect.group],
+                "apiGroups": [profile.group],
                 "apiVersions": ["v1alpha2"],
                 "resources": ["podgroups"],
                 "operations": ["CREATE"],

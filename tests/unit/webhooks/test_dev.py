@@ -10,12 +10,12 @@ from muster.kube.client import Object
 from muster.kube.errors import Conflict, Unreachable
 from muster.kube.resources import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
 from muster.webhooks.configurations import DEV_NAME
-from muster.webhooks.dev import Registration
+from muster.webhooks.dev import DevWebhooks
 from tests.fake_cluster import FakeClient, FakeCluster
 
 
-def at(url: str, client: FakeClient) -> Registration:
-    return Registration(client, url, b"ca", Settings())
+def at(url: str, client: FakeClient) -> DevWebhooks:
+    return DevWebhooks(client, url, b"ca", Settings())
 
 
 def urls(cluster: FakeCluster) -> list[str]:
@@ -26,29 +26,29 @@ def urls(cluster: FakeCluster) -> list[str]:
 
 async def test_another_api_gets_other_webhooks_in_the_same_place() -> None:
     cluster = FakeCluster()
-    registration = at("https://h:1", FakeClient(cluster))
-    await registration.register(CRD_IN_OWN_GROUP)
+    webhooks = at("https://h:1", FakeClient(cluster))
+    await webhooks.register(CRD_IN_OWN_GROUP)
     assert urls(cluster) == [
         "https://h:1/parallelism-guard",
         "https://h:1/intents",
         "https://h:1/pod-gate",
         "https://h:1/pod-groups",
     ]
-    await registration.register(NATIVE)
+    await webhooks.register(NATIVE)
     assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/intents", "https://h:1/pod-gate"]
-    await registration.remove()
+    await webhooks.remove()
     assert urls(cluster) == [], "the newest ones are known as ours"
 
 
 async def test_webhooks_live_as_long_as_the_process() -> None:
     cluster = FakeCluster()
-    registration = at("https://h:1", FakeClient(cluster))
-    await registration.register(NATIVE)
+    webhooks = at("https://h:1", FakeClient(cluster))
+    await webhooks.register(NATIVE)
     assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/intents", "https://h:1/pod-gate"]
     assert cluster.history[0].plural == VALIDATING_WEBHOOKS.plural, "the guard first"
-    await registration.remove()
+    await webhooks.remove()
     assert urls(cluster) == []
-    await registration.remove()
+    await webhooks.remove()
 
 
 async def test_what_a_killed_process_left_is_taken_over_and_then_it_is_the_successor_s() -> None:
@@ -79,7 +79,7 @@ async def test_what_cannot_be_removed_is_told(caplog: pytest.LogCaptureFixture) 
         async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None:
             raise Unreachable("does not answer")
 
-    registration = at("https://h:1", Away(FakeCluster()))
-    await registration.register(NATIVE)
-    await registration.remove()
+    webhooks = at("https://h:1", Away(FakeCluster()))
+    await webhooks.register(NATIVE)
+    await webhooks.remove()
     assert sum("is left behind" in record.message for record in caplog.records) == 2

@@ -19,17 +19,17 @@ from tests.unit.webhooks.test_reconciler import (
     as_the_server_shows_it,
     cluster,
     keeping,
-    registrar,
+    reconciler,
 )
 
 __all__ = ["cluster"]
 
 
 async def test_what_others_put_on_it_stays(cluster: FakeCluster) -> None:
-    await registrar(cluster).register(NATIVE)
+    await reconciler(cluster).register(NATIVE)
     cluster.update(*GATE, as_the_server_shows_it, USER)
     cluster.update(*GATE, CHANGES["it fails open"], USER)
-    await registrar(cluster).register(NATIVE)
+    await reconciler(cluster).register(NATIVE)
     metadata = cluster.get(*GATE)["metadata"]
     assert metadata["annotations"]["a"] == "b"
     assert metadata["labels"]["helm.sh/chart"] == "x"
@@ -44,9 +44,9 @@ async def test_what_others_added_is_named_once_and_where_our_own_is_gone_it_come
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    await registrar(cluster).register(NATIVE)
+    await reconciler(cluster).register(NATIVE)
     cluster.update(*GATE, as_the_server_shows_it, USER)
-    made = registrar(cluster)
+    made = reconciler(cluster)
     await made.register(NATIVE)
     await made.register(NATIVE)
     (told,) = [record.message for record in caplog.records if "others narrow" in record.message]
@@ -72,17 +72,17 @@ async def test_selectors_that_muster_wrote_go_when_its_settings_change_and_those
             "excluded_namespaces": SETTINGS.excluded_namespaces | {"istio"},
         }
     )
-    await registrar(cluster, narrow).register(NATIVE)
+    await reconciler(cluster, narrow).register(NATIVE)
     theirs = {"key": "control-plane", "operator": "DoesNotExist"}
     cluster.update(
         *GATE, lambda found: found["webhooks"][0]["namespaceSelector"]["matchExpressions"].append(theirs), USER
     )
-    await registrar(cluster, SETTINGS).register(NATIVE)
+    await reconciler(cluster, SETTINGS).register(NATIVE)
     selector = cluster.get(*GATE)["webhooks"][0]["namespaceSelector"]
     excluded = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "ours"]}
     assert selector == {"matchExpressions": [excluded, theirs]}
     before = cluster.revision
-    await registrar(cluster, SETTINGS).register(NATIVE)
+    await reconciler(cluster, SETTINGS).register(NATIVE)
     assert cluster.revision == before
 
 
@@ -93,11 +93,11 @@ async def test_a_configuration_that_somebody_deleted_is_not_created_and_the_sent
 ) -> None:
     """No right to create one: it would be a right to create any."""
     if registered:
-        await registrar(cluster).register(NATIVE)
+        await reconciler(cluster).register(NATIVE)
     for place in gone:
         cluster.remove(*place, USER)
     health = Health()
-    made = registrar(cluster)
+    made = reconciler(cluster)
     task = asyncio.create_task(made.keep(NATIVE, health))
     await asyncio.sleep(0.1)
     told = health.sentence + caplog.text
@@ -116,7 +116,7 @@ async def test_a_configuration_that_somebody_deleted_is_not_created_and_the_sent
 async def test_no_gate_is_registered_without_its_guard(cluster: FakeCluster) -> None:
     cluster.remove(*GUARD, USER)
     health = Health()
-    await keeping(registrar(cluster), health)
+    await keeping(reconciler(cluster), health)
     assert not cluster.get(*GATE).get("webhooks")
     assert not health.ready
 
@@ -125,7 +125,7 @@ async def test_without_the_namespace_nothing_owns_them_and_that_is_told_once(
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster.remove("namespaces", "", "ours", USER)
-    made = registrar(cluster)
+    made = reconciler(cluster)
     await made.register(NATIVE)
     await made.register(NATIVE)
     assert cluster.get(*GATE)["metadata"]["ownerReferences"] == []

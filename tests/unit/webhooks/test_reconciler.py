@@ -16,9 +16,9 @@ from muster.kube.errors import Forbidden
 from muster.kube.resources import Resource
 from muster.runtime.health import ADMISSION, API, CERTIFICATE, SERVING, TRUST, WATCHING, Health
 from muster.serving.certificates import as_pem, new_authority
-from muster.serving.trust_bundle import Authorities
+from muster.serving.trust_bundle import TrustBundle
 from muster.webhooks.narrowing import WRITTEN
-from muster.webhooks.reconciler import Registrar, registered_authorities
+from muster.webhooks.reconciler import WebhookReconciler, registered_authorities
 from tests.fake_cluster import MUSTER, USER, FakeClient, FakeCluster
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -42,10 +42,12 @@ def apply_the_chart(cluster: FakeCluster, *places: tuple[str, str, str]) -> None
         cluster.create(plural, namespace, {"metadata": {"name": name, "labels": dict(CHART_LABELS)}}, USER)
 
 
-def registrar(cluster: FakeCluster, settings: Settings = SETTINGS, client: FakeClient | None = None) -> Registrar:
-    authorities = Authorities(lambda: NOW)
-    authorities.note([OURS])
-    return Registrar(client or FakeClient(cluster), settings, authorities)
+def reconciler(
+    cluster: FakeCluster, settings: Settings = SETTINGS, client: FakeClient | None = None
+) -> WebhookReconciler:
+    trust_bundle = TrustBundle(lambda: NOW)
+    trust_bundle.note([OURS])
+    return WebhookReconciler(client or FakeClient(cluster), settings, trust_bundle)
 
 
 def our_writes(cluster: FakeCluster) -> list[str]:
@@ -53,7 +55,7 @@ def our_writes(cluster: FakeCluster) -> list[str]:
 
 
 async def test_they_point_at_the_service_and_belong_to_the_namespace(cluster: FakeCluster) -> None:
-    await registrar(cluster).register(NATIVE)
+    await reconciler(cluster).register(NATIVE)
     assert our_writes(cluster) == [f"MODIFIED {GUARD[0]}", f"MODIFIED {GATE[0]}"], "the guard first"
     for place, path in ((GATE, "/pod-gate"), (GUARD, "/parallelism-guard")):
         found = cluster.get(*place)
@@ -70,10 +72,10 @@ async def test_they_point_at_the_service_and_belong_to_the_namespace(cluster: Fa
 
 
 async def test_what_is_right_costs_no_write(cluster: FakeCluster) -> None:
-    await registrar(cluster).register(NATIVE)
+    await reconciler(cluster).register(NATIVE)
     cluster.update(*GATE, as_the_server_shows_it, USER)
     before = cluster.revision
-    await registrar(cluster).register(NATIVE)
+    await reconciler(cluster).register(NATIVE)
     assert cluster.revision == before
 
 
@@ -118,11 +120,11 @@ CHANGES: dict[str, Callable[[Object], Any]] = {
 async def test_what_is_wrong_is_put_right_with_one_write(
     cluster: FakeCluster, change: Callable[[Object], Any], place: tuple[str, str, str]
 ) -> None:
-    await registrar(cluster).register(NATIVE)
+    await reconciler(cluster).register(NATIVE)
     right = cluster.get(*place)
     cluster.update(*place, change, USER)
     before = cluster.revision
-    await registrar(cluster).register(NATIVE)
+    await reconciler(cluster).register(NATIVE)
     again = cluster.get(*place)
     assert again["webhooks"] == right["webhooks"]
     assert again["metadata"]["ownerReferences"] == right["metadata"]["ownerReferences"]
@@ -133,7 +135,7 @@ async def test_what_is_wrong_is_put_right_with_one_write(
 async def test_selectors_of_the_operator_narrow_ours(cluster: FakeCluster) -> None:
     team = Selector(match_labels={"team": "a"}, match_expressions=(Requirement(key="b", operator="Exists"),))
     webhooks = Webhooks(pod_gate=Webhook(object_selector=team, namespace_selector=team, failure_policy="Ignore"))
-    await registrar(cluster, SETTINGS.model_copy(update={"webhooks": webhooks})).register(CRD_IN_OWN_GROUP)
+    await reconciler(cluster, SETTINGS.model_copy(update={"webhooks": webhooks})).register(CRD_IN_OWN_GROUP)
     gate, groups = cluster.get(*GATE)["webhooks"]
     guard, intents = cluster.get(*GUARD)["webhooks"]
     exists = {"key": "b", "operator": "Exists"}
@@ -154,7 +156,7 @@ def well_except(*parts: str) -> Health:
     return health
 
 
-async def keeping(made: Registrar, health: Health, seconds: float = 0.1) -> None:
+async def keeping(made: WebhookReconciler, health: Health, seconds: float = 0.1) -> None:
     task = asyncio.create_task(made.keep(NATIVE, health))
     await asyncio.sleep(seconds)
     assert not task.done()
@@ -163,17 +165,17 @@ async def keeping(made: Registrar, health: Health, seconds: float = 0.1) -> None
 
 @pytest.mark.parametrize("part", [API, WATCHING, CERTIFICATE, SERVING])
 async def test_nothing_is_registered_before_muster_can_work(cluster: FakeCluster, part: str) -> None:
-    await keeping(registrar(cluster), well_except(part))
+    await keeping(reconciler(cluster), well_except(part))
     assert our_writes(cluster) == []
 
 
 async def test_a_certificate_that_is_not_trusted_yet_is_what_registering_is_for(cluster: FakeCluster) -> None:
-    await keeping(registrar(cluster), well_except(TRUST))
+    await keeping(reconciler(cluster), well_except(TRUST))
     assert len(our_writes(cluster)) == 2
 
 
 async def test_only_the_leader_registers(cluster: FakeCluster) -> None:
-    made, leads = registrar(cluster), False
+    made, leads = reconciler(cluster), False
     made.leads = lambda: leads
     await keeping(made, Health())
     assert our_writes(cluster) == []
@@ -183,7 +185,7 @@ async def test_only_the_leader_registers(cluster: FakeCluster) -> None:
 
 
 async def test_they_are_kept_and_written_again(cluster: FakeCluster) -> None:
-    task = asyncio.create_task(registrar(cluster).keep(NATIVE, Health()))
+    task = asyncio.create_task(reconciler(cluster).keep(NATIVE, Health()))
     await asyncio.sleep(0.1)
     assert len(our_writes(cluster)) == 2, "a settled one is only looked at"
     cluster.remove(*GATE, USER)
@@ -201,7 +203,7 @@ async def test_nobody_has_to_wait_for_a_service_that_does_not_answer_yet(cluster
         asked.append(len(our_writes(cluster)))
         return next(answers)
 
-    made = registrar(cluster)
+    made = reconciler(cluster)
     made.service_answers = ask
     await keeping(made, Health())
     assert asked == [0, 0, 0], "once they are there, nobody asks"
@@ -214,7 +216,7 @@ async def test_a_service_that_never_answers_us_may_answer_others(
     async def never() -> bool:
         return False
 
-    made = registrar(cluster)
+    made = reconciler(cluster)
     made.service_answers, made._patience = never, 3
     await keeping(made, Health(), 0.2)
     assert len(our_writes(cluster)) == 2
@@ -230,7 +232,7 @@ class Lacking(FakeClient):
 
 async def test_webhooks_that_cannot_be_made_are_a_reason_not_to_be_ready(cluster: FakeCluster) -> None:
     health = Health()
-    await keeping(registrar(cluster, client=Lacking(cluster)), health)
+    await keeping(reconciler(cluster, client=Lacking(cluster)), health)
     assert health.sentence == "not ready: the webhooks cannot be registered: cannot update resource"
     assert not health.is_well(ADMISSION)
 
@@ -238,10 +240,10 @@ async def test_webhooks_that_cannot_be_made_are_a_reason_not_to_be_ready(cluster
 async def test_webhooks_that_are_there_have_to_be_answered_right_or_not(
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await registrar(cluster).register(NATIVE)
+    await reconciler(cluster).register(NATIVE)
     cluster.update(*GATE, CHANGES["it fails open"], USER)
     health = Health()
-    await keeping(registrar(cluster, client=Lacking(cluster)), health)
+    await keeping(reconciler(cluster, client=Lacking(cluster)), health)
     assert health.ready
     assert sum("cannot update resource" in record.message for record in caplog.records) == 1, "told once"
 
@@ -259,12 +261,12 @@ class MayNotChangeOwners(FakeClient):
 async def test_an_owner_that_cannot_be_put_right_is_told_once_and_the_rest_is_put_right(
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await registrar(cluster).register(NATIVE)
+    await reconciler(cluster).register(NATIVE)
     right = cluster.get(*GATE)["webhooks"]
     cluster.update(*GATE, CHANGES["no owner"], USER)
     cluster.update(*GATE, CHANGES["it fails open"], USER)
     health, before = Health(), cluster.revision
-    await keeping(registrar(cluster, client=MayNotChangeOwners(cluster)), health)
+    await keeping(reconciler(cluster, client=MayNotChangeOwners(cluster)), health)
     assert cluster.get(*GATE)["webhooks"] == right
     assert cluster.revision == before + 1
     assert sum("has no owner" in record.message for record in caplog.records) == 1
@@ -272,18 +274,18 @@ async def test_an_owner_that_cannot_be_put_right_is_told_once_and_the_rest_is_pu
 
 
 async def test_a_new_leader_vouches_for_what_was_trusted_before(cluster: FakeCluster) -> None:
-    before = Authorities(lambda: NOW)
+    before = TrustBundle(lambda: NOW)
     before.note([BEFORE])
-    await Registrar(FakeClient(cluster), SETTINGS, before).register(NATIVE)
-    await keeping(registrar(cluster), Health())
+    await WebhookReconciler(FakeClient(cluster), SETTINGS, before).register(NATIVE)
+    await keeping(reconciler(cluster), Health())
     assert await registered_authorities(FakeClient(cluster)) == frozenset({OURS, BEFORE})
 
 
 async def test_what_is_trusted_is_what_every_webhook_trusts(cluster: FakeCluster) -> None:
     client = FakeClient(cluster)
     assert await registered_authorities(client) is None
-    made = registrar(cluster)
-    made.authorities.note([BEFORE])
+    made = reconciler(cluster)
+    made.trust_bundle.note([BEFORE])
     await made.register(NATIVE)
     assert await registered_authorities(client) == frozenset({OURS, BEFORE})
     one = base64.b64encode(as_pem(OURS)).decode()

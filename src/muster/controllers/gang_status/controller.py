@@ -10,31 +10,31 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from muster.api.keys import JobKey, Uid
+from muster.api.keys import JobKey, ObjectKey, Uid
 from muster.api.pod import CONTROLLER_UID_LABEL, PodView
 from muster.api.wire import Unreadable
 from muster.controllers.job.observer import LIVE, Observer
 from muster.controllers.podgroup.members import Members
-from muster.controllers.store import Cache, Place
+from muster.controllers.store import Cache
 from muster.core.decide import Rules, decide
 from muster.core.gang_status import (
-    Crew,
     Gang,
-    Telling,
-    crew_of,
+    GangEvent,
+    MemberSummary,
+    gang_event,
     gang_of,
     is_not_held,
-    tell,
-    tell_not_held,
-    tell_scheduled,
+    not_held_event,
+    scheduled_event,
+    summary_of,
 )
 from muster.core.ownership import has_ours
 from muster.core.reasons import EventReason
 from muster.kube.client import every_item
 from muster.kube.resources import PODS
-from muster.runtime.event_recorder import Recorder
+from muster.runtime.event_recorder import EventRecorder
 from muster.runtime.tasks import Task
-from muster.runtime.ttl_cache import Memory
+from muster.runtime.ttl_cache import TtlCache
 from muster.runtime.worker import Workers
 from muster.runtime.workqueue import WorkQueue
 
@@ -54,7 +54,7 @@ RECENT = timedelta(seconds=60)
 """A gang that was scheduled longer ago, before anybody here looked, is no news: a restart does not tell of all."""
 LISTING_SECONDS = 1.0
 
-Look = Callable[[Gang], Awaitable[Crew | None]]
+Look = Callable[[Gang], Awaitable[MemberSummary | None]]
 """The members of a gang; None if they are not known yet."""
 
 
@@ -66,7 +66,7 @@ class _Wait:
     since: float
     watched: bool
     """It was seen before the scheduler called it scheduled, so that a loss cannot have been missed."""
-    told: Telling | None = None
+    told: GangEvent | None = None
     pause: float = PATIENCE_SECONDS
     looked_at: object = None
     """What the last look at the members was about: nothing new, no new look."""
@@ -79,28 +79,28 @@ class _Wait:
 
 
 @dataclass(slots=True)
-class Teller:
+class GangStatusController:
     cache: Cache
     rules: Rules
-    recorder: Recorder
+    recorder: EventRecorder
     look: Look
     queue: WorkQueue[JobKey]
     native: bool = True
     """kube-scheduler sets the PodGroup's condition. Elsewhere Muster does, after it has counted the bound pods."""
-    only_own: bool = False
+    adopt_existing_only: bool = False
     """The gate is not asked about every pod: only of gangs that it has formed is it known that pods are in them."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     _waits: dict[JobKey, _Wait] = field(default_factory=dict)
     _started: dict[JobKey, str] = field(default_factory=dict)
     """The run of each gang that has had all its nodes."""
-    _spoke: Memory[Uid, float] = field(default_factory=lambda: Memory(BETWEEN_WAITS_SECONDS))
+    _spoke: TtlCache[Uid, float] = field(default_factory=lambda: TtlCache(BETWEEN_WAITS_SECONDS))
 
-    def pod_group_changed(self, place: Place) -> None:
-        if (group := self.cache.pod_group(*place)) is not None:
-            for key in self.cache.jobs_of(group):
-                self.queue.add(key)
+    def pod_group_changed(self, key: ObjectKey) -> None:
+        if (group := self.cache.pod_group(*key)) is not None:
+            for job in self.cache.jobs_of(group):
+                self.queue.add(job)
 
-    def rest(self) -> None:
+    def pause(self) -> None:
         self.queue.close()
         self._waits.clear()
         self._started.clear()
@@ -111,7 +111,7 @@ class Teller:
 
     async def consider(self, key: JobKey) -> None:
         """One Job, one event at most, and one request only if it waits for a while already."""
-        if not self.cache.trusted:
+        if not self.cache.has_synced:
             return  # a list of everything comes before it is
         gang, wait = self._gang(key), self._waits.get(key)
         if wait is not None and (gang is None or gang.job.uid != wait.job):
@@ -147,7 +147,7 @@ class Teller:
         if wait is None or not wait.started:
             in_parts = wait is not None and wait.half[0] == gang.run and at_once < gang.needed
             news = not in_parts and (wait is not None or self._is_news(gang))  # seen here, or not long ago
-            if news and not self._post(gang, tell_scheduled(gang)):
+            if news and not self._post(gang, scheduled_event(gang)):
                 self.queue.add_after(key, BETWEEN_WAITS_SECONDS)
                 return
             self._waits.pop(key, None)
@@ -159,7 +159,7 @@ class Teller:
         if gang is None or job is None or job.uid != wait.job or not job.finished or wait.half[0] == gang.run:
             return
         if job.succeeded >= gang.needed:
-            self._post(gang, tell_scheduled(gang))
+            self._post(gang, scheduled_event(gang))
 
     async def _ask_why(self, key: JobKey, gang: Gang, wait: _Wait) -> None:
         counting = gang.is_claimed and not wait.started
@@ -172,53 +172,53 @@ class Teller:
         about = (gang.run, gang.group.scheduled, job.active, job.ready, job.succeeded)
         if gang.verdict and wait.looked_at == about:
             return  # whatever changes, the streams tell
-        crew = await self.look(gang)
-        if crew is None:
+        summary = await self.look(gang)
+        if summary is None:
             self.queue.add_after(key, LISTING_SECONDS)
         elif self._gang(key) == gang:  # else it changed meanwhile, and is queued for that
             wait.looked_at = about
-            self._conclude(key, gang, wait, crew)
+            self._conclude(key, gang, wait, summary)
 
-    def _conclude(self, key: JobKey, gang: Gang, wait: _Wait, crew: Crew) -> None:
-        telling = tell(gang, crew, wait.started and gang.is_claimed)
-        if telling.reason is EventReason.GANG_SCHEDULED:
-            self._start(key, gang, crew.bound)
+    def _conclude(self, key: JobKey, gang: Gang, wait: _Wait, summary: MemberSummary) -> None:
+        event = gang_event(gang, summary, wait.started and gang.is_claimed)
+        if event.reason is EventReason.GANG_SCHEDULED:
+            self._start(key, gang, summary.bound)
             self._end(key, gang)
             return
-        self._check_held(key, gang, wait, crew)
-        if wait.told is None or wait.told.identity != telling.identity:
+        self._check_held(key, gang, wait, summary)
+        if wait.told is None or wait.told.identity != event.identity:
             spoke = self._spoke.recall(gang.job.uid)
             if spoke is not None:
                 wait.looked_at = None
                 self.queue.add_after(key, max(0.1, spoke + BETWEEN_WAITS_SECONDS - _now()))
                 return
-            if self._post(gang, telling):  # else it is posted at the next look
+            if self._post(gang, event):  # else it is posted at the next look
                 self._spoke.remember(gang.job.uid, _now())
-                wait.told = telling
+                wait.told = event
         if not gang.verdict:
             self.queue.add_after(key, wait.pause)  # the scheduler says nothing, so nothing comes by itself
             wait.pause = min(wait.pause * 2, LONGEST_PAUSE_SECONDS)
 
-    def _check_held(self, key: JobKey, gang: Gang, wait: _Wait, crew: Crew) -> None:
+    def _check_held(self, key: JobKey, gang: Gang, wait: _Wait, summary: MemberSummary) -> None:
         """A gang that stays half bound proves that no scheduler holds it."""
-        if wait.started or not wait.watched or not is_not_held(gang, crew):
+        if wait.started or not wait.watched or not is_not_held(gang, summary):
             return
         run, since = wait.half
         if run != gang.run:
             wait.half = (gang.run, _now())
             self.queue.add_after(key, PATIENCE_SECONDS)
         elif _now() - since >= PATIENCE_SECONDS:
-            self._post(gang, tell_not_held(gang, crew, self.native))
+            self._post(gang, not_held_event(gang, summary, self.native))
 
     def _end(self, key: JobKey, gang: Gang) -> None:
         """It has all its nodes. Whoever was told that it lost some is told that, too."""
         wait = self._waits.pop(key, None)
         if wait is not None and wait.started and wait.told is not None:
-            self._post(gang, tell_scheduled(gang, wait.told.occasion))
+            self._post(gang, scheduled_event(gang, wait.told.occasion))
 
     def _gang(self, key: JobKey) -> Gang | None:
         seen = self.cache.observe(key)
-        if self.only_own and not has_ours(seen.job, seen.pod_groups):
+        if self.adopt_existing_only and not has_ours(seen.job, seen.pod_groups):
             return None
         return gang_of(seen, decide(seen, self.rules))
 
@@ -227,11 +227,11 @@ class Teller:
             return self.clock() - datetime.fromisoformat(gang.last_news) < RECENT
         return False
 
-    def _post(self, gang: Gang, telling: Telling) -> bool:
+    def _post(self, gang: Gang, event: GangEvent) -> bool:
         """False if too many events wait: it is to be posted later."""
         dropped = self.recorder.is_full
-        post = self.recorder.tell if telling.reason is EventReason.GANG_SCHEDULED else self.recorder.warn
-        post(gang.job, telling.reason, telling.message, telling.identity)
+        post = self.recorder.normal if event.reason is EventReason.GANG_SCHEDULED else self.recorder.warning
+        post(gang.job, event.reason, event.message, event.identity)
         return not dropped
 
     def _bug(self, key: JobKey, error: BaseException) -> None:
@@ -241,14 +241,14 @@ class Teller:
 def listed(observer: Observer) -> Look:
     """Members by a list of the Job's pods, where nobody watches them."""
 
-    async def look(gang: Gang) -> Crew:
+    async def look(gang: Gang) -> MemberSummary:
         ref, name = gang.job.ref, gang.group.metadata.name
         params = {"labelSelector": f"{CONTROLLER_UID_LABEL}={ref.uid}", "fieldSelector": LIVE}
         pods = []
         async for raw in every_item(observer.client, PODS, ref.key.namespace, params):
             with suppress(Unreadable):
                 pods.append(PodView.parse(raw))
-        return crew_of(pod for pod in pods if pod.job == ref and observer.dialect.group_of(pod) == name)
+        return summary_of(pod for pod in pods if pod.job == ref and observer.profile.group_of(pod) == name)
 
     return look
 
@@ -256,9 +256,9 @@ def listed(observer: Observer) -> Look:
 def remembered(members: Members) -> Look:
     """Members as the stream of pods shows them."""
 
-    async def look(gang: Gang) -> Crew | None:
+    async def look(gang: Gang) -> MemberSummary | None:
         metadata = gang.group.metadata
-        return crew_of(members.of((metadata.namespace, metadata.name))) if members.complete else None
+        return summary_of(members.of((metadata.namespace, metadata.name))) if members.has_synced else None
 
     return look
 

@@ -7,31 +7,30 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from muster.api.job import JobView
-from muster.api.keys import JobKey, Uid
+from muster.api.keys import JobKey, ObjectKey, Uid
 from muster.api.pod import CONTROLLER_UID_LABEL, PodView
 from muster.api.wire import Unreadable
 from muster.controllers.job.observer import LIVE, Observer
-from muster.controllers.store import Place
 from muster.core.reasons import EventReason
 from muster.core.split import Sides, can_split, is_split, split_sentence
 from muster.kube.client import every_item
 from muster.kube.errors import KubeError
 from muster.kube.resources import PODS
-from muster.runtime.event_recorder import Recorder
+from muster.runtime.event_recorder import EventRecorder
 
 logger = logging.getLogger(__name__)
 
 SLICE = 100
 OF_JOBS = {"labelSelector": CONTROLLER_UID_LABEL, "fieldSelector": LIVE}
 
-Gangs = dict[Uid, tuple[JobView, Place]]
+Gangs = dict[Uid, tuple[JobView, ObjectKey]]
 """By the UID of the Job, with the place of its PodGroup: whole PodGroups of a large cluster would take much memory."""
 
 
 @dataclass(slots=True)
 class SplitCheck:
     observer: Observer
-    recorder: Recorder
+    recorder: EventRecorder
     leads: Callable[[], bool]
     _occasions: dict[Uid, str] = field(default_factory=dict)
     """The Jobs whose gang is split, and the UID of the pod that was the oldest one outside when this was found."""
@@ -54,12 +53,12 @@ class SplitCheck:
     def _report(self, gangs: Gangs, sides: dict[Uid, Sides]) -> None:
         occasions: dict[Uid, str] = {}
         for uid, seen in sides.items():
-            job, place = gangs[uid]
-            group = self.observer.cache.pod_group(*place) if seen.waiting and seen.outside else None
+            job, key = gangs[uid]
+            group = self.observer.cache.pod_group(*key) if seen.waiting and seen.outside else None
             if group is not None and is_split(group, seen):
                 occasions[uid] = self._occasions.get(uid, seen.oldest[1])
                 occasion = f"{group.metadata.uid} {occasions[uid]}"
-                self.recorder.warn(job, EventReason.GANG_SPLIT, split_sentence(group, seen), occasion)
+                self.recorder.warning(job, EventReason.GANG_SPLIT, split_sentence(group, seen), occasion)
         self._occasions = occasions
 
     async def _gangs(self) -> Gangs:
@@ -90,6 +89,6 @@ class SplitCheck:
         return sides
 
     def _with(self, pod: PodView, sides: Sides) -> Sides:
-        if self.observer.dialect.group_of(pod):
+        if self.observer.profile.group_of(pod):
             return sides.with_member(pod.bound)
         return sides.with_outsider(pod.created, pod.uid)

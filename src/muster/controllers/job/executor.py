@@ -10,7 +10,7 @@ from muster.core.actions import Action, CreateWorkload
 from muster.core.dropped_fields import dropped_policy
 from muster.core.observed import Observed
 from muster.core.ownership import is_leftover
-from muster.core.suspension import Release
+from muster.core.suspension import DeleteObject
 from muster.kube.errors import AlreadyExists, Forbidden, NotFound, Rejected
 from muster.kube.resources import pod_groups, workloads
 
@@ -36,7 +36,7 @@ class Executor:
 
     async def execute(self, action: Action, seen: Observed) -> Written:
         try:
-            if isinstance(action, Release):
+            if isinstance(action, DeleteObject):
                 return await self._release(action.thing, seen)
             if isinstance(action, CreateWorkload):
                 return await self._create_workload(action.workload, seen)
@@ -47,9 +47,9 @@ class Executor:
     async def _create_workload(self, wanted: Workload, seen: Observed) -> Written:
         observer, name, namespace = self.observer, wanted.metadata.name, wanted.metadata.namespace
         try:
-            body = observer.dialect.manifest(wanted)
-            made = observer.dialect.read_workload(
-                await observer.client.create(workloads(observer.dialect), namespace, body)
+            body = observer.profile.manifest(wanted)
+            made = observer.profile.read_workload(
+                await observer.client.create(workloads(observer.profile), namespace, body)
             )
         except AlreadyExists:
             found = await observer.workload(namespace, name)
@@ -59,15 +59,15 @@ class Executor:
                 return Written(_taken(seen, name), taken=name)
             return Written(replace(seen, workloads=(*seen.workloads, found)))
         observer.cache.put_workload(made)
-        lost = dropped_policy(wanted, made, observer.dialect.native)
+        lost = dropped_policy(wanted, made, observer.profile.native)
         return Written(replace(seen, workloads=(*seen.workloads, made)), created=name, dropped=lost)
 
     async def _create_pod_group(self, wanted: PodGroup, seen: Observed) -> Written:
         observer, name, namespace = self.observer, wanted.metadata.name, wanted.metadata.namespace
         try:
-            body = observer.dialect.manifest(wanted)
-            made = observer.dialect.read_pod_group(
-                await observer.client.create(pod_groups(observer.dialect), namespace, body)
+            body = observer.profile.manifest(wanted)
+            made = observer.profile.read_pod_group(
+                await observer.client.create(pod_groups(observer.profile), namespace, body)
             )
         except AlreadyExists:
             found = await observer.pod_group(namespace, name)
@@ -79,23 +79,23 @@ class Executor:
         except Forbidden as refusal:
             return await self._without_lost_workload(wanted, seen, refusal)
         observer.cache.put_pod_group(made)
-        lost = dropped_policy(wanted, made, observer.dialect.native)
+        lost = dropped_policy(wanted, made, observer.profile.native)
         return Written(replace(seen, pod_groups=(*seen.pod_groups, made)), created=name, dropped=lost)
 
     async def _release(self, thing: Workload | PodGroup, seen: Observed) -> Written:
         """That very object, by its UID. What a finalizer still holds is there for a while, and being deleted."""
         observer, metadata = self.observer, thing.metadata
-        exactly, place = {"uid": str(metadata.uid)}, (metadata.namespace, metadata.name)
+        exactly, key = {"uid": str(metadata.uid)}, (metadata.namespace, metadata.name)
         if isinstance(thing, PodGroup):
             with suppress(NotFound):
-                await observer.client.delete(pod_groups(observer.dialect), *place, exactly)
-            if (group := await observer.pod_group(*place)) is None:
+                await observer.client.delete(pod_groups(observer.profile), *key, exactly)
+            if (group := await observer.pod_group(*key)) is None:
                 observer.cache.drop_pod_group(metadata)
             groups = (*(each for each in seen.pod_groups if each is not thing), *([group] if group else []))
             return Written(replace(seen, pod_groups=groups), released=f"PodGroup {metadata.name}")
         with suppress(NotFound):
-            await observer.client.delete(workloads(observer.dialect), *place, exactly)
-        if (workload := await observer.workload(*place)) is None:
+            await observer.client.delete(workloads(observer.profile), *key, exactly)
+        if (workload := await observer.workload(*key)) is None:
             observer.cache.drop_workload(metadata)
         others = (*(each for each in seen.workloads if each is not thing), *([workload] if workload else []))
         return Written(replace(seen, workloads=others), released=f"Workload {metadata.name}")

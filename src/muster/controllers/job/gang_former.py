@@ -1,6 +1,6 @@
 """Forming a gang: observe, decide, execute one write, report, until nothing is left to do.
 
-The controller does it when a Job appears, the pod gate when a pod does; both come here, and work on one Job is shared.
+The controller does it when a Job appears, the pod webhook when a pod does. Both come here; work on one Job is shared.
 """
 
 import asyncio
@@ -12,27 +12,27 @@ from muster.api.job import JobView
 from muster.api.keys import JobRef, Uid
 from muster.controllers.job.executor import Executor, Written
 from muster.controllers.job.observer import Observer
-from muster.controllers.job.verdicts import GroupWitness, Lesson, PodWitness, Verdict
+from muster.controllers.job.verdicts import CachedDecision, FailedAttempt, GroupWitness, PodWitness
 from muster.core.actions import Action, CreateWorkload
-from muster.core.decide import Decision, Membership, Rules, anchor_of, decide
+from muster.core.decide import Decision, Membership, Rules, decide, own_pod_group
 from muster.core.observed import Observed
 from muster.core.reasons import EventReason
-from muster.core.suspension import Release
+from muster.core.suspension import DeleteObject
 from muster.kube.errors import Forbidden
 from muster.kube.lanes import Work, current_work, within
-from muster.runtime.background import Errands
-from muster.runtime.event_recorder import Recorder
+from muster.runtime.background import BackgroundTasks
+from muster.runtime.event_recorder import EventRecorder
 from muster.runtime.health import API, Health
-from muster.runtime.latency import POD_GROUP, WORKLOAD, Stopwatch
-from muster.runtime.ttl_cache import Memory
+from muster.runtime.latency import POD_GROUP, WORKLOAD, LatencyTracker
+from muster.runtime.ttl_cache import TtlCache
 from muster.runtime.worker import TryAgain
 
 MAX_STEPS = 24
 """Two writes suffice; more are needed only when names are taken. A bound, so that no Job can keep us for ever."""
-VERDICT_SECONDS = 5.0
-LESSON_SECONDS = 600.0
-LESSONS = 1_000
-"""Jobs; each lesson has up to `MAX_STEPS` names in it."""
+CACHED_SECONDS = 5.0
+FAILED_SECONDS = 600.0
+FAILED_ATTEMPTS = 1_000
+"""Jobs; each attempt has up to `MAX_STEPS` names in it."""
 
 
 def never() -> bool:
@@ -63,23 +63,23 @@ class _Flight:
 
 
 @dataclass(slots=True)
-class Formation:
+class GangFormer:
     observer: Observer
     executor: Executor
     rules: Rules
-    recorder: Recorder
+    recorder: EventRecorder
     health: Health
-    being_left: Callable[[], bool] = never
+    draining: Callable[[], bool] = never
     """Asked at each decision: a replica learns of it in the middle of its work."""
-    errands: Errands = field(default_factory=Errands)
+    background: BackgroundTasks = field(default_factory=BackgroundTasks)
     _under_way: dict[Uid, _Flight] = field(default_factory=dict)
-    _verdicts: Memory[Uid, Verdict] = field(default_factory=lambda: Memory(VERDICT_SECONDS))
-    _lessons: Memory[Uid, Lesson] = field(default_factory=lambda: Memory(LESSON_SECONDS, LESSONS))
-    stopwatch: Stopwatch = field(init=False)
+    _cached: TtlCache[Uid, CachedDecision] = field(default_factory=lambda: TtlCache(CACHED_SECONDS))
+    _failed: TtlCache[Uid, FailedAttempt] = field(default_factory=lambda: TtlCache(FAILED_SECONDS, FAILED_ATTEMPTS))
+    latency: LatencyTracker = field(init=False)
     _order: Iterator[int] = field(default_factory=count)
 
     def __post_init__(self) -> None:
-        self.stopwatch = Stopwatch(self.recorder.metrics)
+        self.latency = LatencyTracker(self.recorder.metrics)
 
     async def ensure(self, ref: JobRef) -> Decision:
         """Form the Job's gang if it should have one. Callers of the same Job wait for the same work."""
@@ -107,35 +107,35 @@ class Formation:
         return None if flight is None or flight.task.done() else flight  # its callbacks may still be on their way
 
     def _start(self, ref: JobRef, job: JobView | None = None) -> _Flight:
-        self.stopwatch.start(ref.uid)
+        self.latency.start(ref.uid)
         work = Work(current_work().lane)
-        task = self.errands.begin(within(work, self._form(ref, job)), f"form {ref.key}")
+        task = self.background.begin(within(work, self._form(ref, job)), f"form {ref.key}")
         self._under_way[ref.uid] = flight = _Flight(task, work, next(self._order))
         task.add_done_callback(lambda done: self._finish(ref.uid, done))
         return flight
 
     def forget(self, uid: Uid) -> None:
         """Something about the Job changed: the next pod is looked at afresh."""
-        self._verdicts.forget(uid)
+        self._cached.forget(uid)
 
     async def _recent_verdict(self, ref: JobRef) -> Decision | None:
         """A Job's pods come in bursts: the answer to the first holds for the next ones, while its witness stands."""
-        verdict = self._verdicts.recall(ref.uid)
-        if verdict is None:
+        cached = self._cached.recall(ref.uid)
+        if cached is None:
             return None
-        confirmed = await self._ask_witness(ref, verdict)
+        confirmed = await self._ask_witness(ref, cached)
         if confirmed is None:
             self.forget(ref.uid)
             return None
-        if confirmed is not verdict:
-            self._verdicts.remember(ref.uid, confirmed)
+        if confirmed is not cached:
+            self._cached.remember(ref.uid, confirmed)
         return confirmed.decision
 
-    async def _ask_witness(self, ref: JobRef, verdict: Verdict) -> Verdict | None:
-        group, witness = verdict.decision.group, verdict.witness
+    async def _ask_witness(self, ref: JobRef, cached: CachedDecision) -> CachedDecision | None:
+        group, witness = cached.decision.group, cached.witness
         if isinstance(witness, PodWitness):
             pod = await self.observer.pod(ref, witness.name)
-            return verdict if pod.live and pod.group == group else None
+            return cached if pod.live and pod.group == group else None
         # Pods that passed while no webhook was there or was asked (failurePolicy: Ignore) are only seen in a list.
         found, pods = await asyncio.gather(
             self.observer.pod_group(ref.key.namespace, group), self.observer.recent_pods(ref)
@@ -143,8 +143,12 @@ class Formation:
         if found is None or found.metadata.uid != witness.uid or found.metadata.deletion_timestamp is not None:
             return None
         if not pods.live:
-            return verdict
-        return Verdict(replace(verdict.decision, sticky=True), PodWitness(pods.name)) if pods.group == group else None
+            return cached
+        return (
+            CachedDecision(replace(cached.decision, sticky=True), PodWitness(pods.name))
+            if pods.group == group
+            else None
+        )
 
     def _finish(self, uid: Uid, task: asyncio.Task[Decision]) -> None:
         if (flight := self._under_way.get(uid)) is not None and flight.task is task:
@@ -161,7 +165,7 @@ class Formation:
         return decision
 
     def _decide(self, seen: Observed) -> Decision:
-        return decide(seen, replace(self.rules, being_left=True) if self.being_left() else self.rules)
+        return decide(seen, replace(self.rules, draining=True) if self.draining() else self.rules)
 
     async def _form(self, ref: JobRef, job: JobView | None) -> Decision:
         """Look, write what is missing, and look again, until the answer is proven."""
@@ -172,7 +176,7 @@ class Formation:
             if decision.action is not None and decision.action.name in made:
                 # What was just made is gone: it is the collector's, if the Job is gone too.
                 seen, proven, made = self._recall(await self.observer.live(ref)), _Proof(), set()
-            elif isinstance(decision.action, Release) and not proven.at_rest:
+            elif isinstance(decision.action, DeleteObject) and not proven.at_rest:
                 seen, proven = await self.observer.at_rest(seen, ref), _Proof(at_rest=True)
             elif decision.action is not None:
                 written = await self._write(decision.action, seen)
@@ -183,7 +187,7 @@ class Formation:
             elif _is_open(decision) and not proven.read_by_name and seen.job is not None:
                 seen, proven = await self.observer.with_own_pair(seen, seen.job), _Proof(read_by_name=True)
             else:
-                self.recorder.report(seen.job, decision)
+                self.recorder.decision(seen.job, decision)
                 self._remember(ref.uid, seen, decision)
                 return decision
         raise Unsettled(f"the gang of Job {ref.key} could not be formed in {MAX_STEPS} steps")
@@ -194,8 +198,8 @@ class Formation:
         Anything else is looked at again, live.
         """
         known = self.observer.known(ref)
-        decision, anchor = self._decide(known), anchor_of(known)
-        if _joins(decision) and anchor is not None and anchor.metadata.name == decision.group:
+        decision, own_group = self._decide(known), own_pod_group(known)
+        if _joins(decision) and own_group is not None and own_group.metadata.name == decision.group:
             seen, proven = await self._confirm(known, ref, decision.group)
             if _joins(self._decide(seen)):
                 return seen, proven
@@ -207,11 +211,11 @@ class Formation:
         return seen, _Proof(group_uid=uid if uid == _uid_of(seen, group) else None)
 
     def _remember(self, uid: Uid, seen: Observed, decision: Decision) -> None:
-        anchor = anchor_of(seen)
+        own_group = own_pod_group(seen)
         if decision.sticky and seen.pods is not None:
-            self._verdicts.remember(uid, Verdict(decision, PodWitness(seen.pods.name)))
-        elif anchor is not None and _joins(decision) and anchor.metadata.name == decision.group:
-            self._verdicts.remember(uid, Verdict(decision, GroupWitness(anchor.metadata.uid)))
+            self._cached.remember(uid, CachedDecision(decision, PodWitness(seen.pods.name)))
+        elif own_group is not None and _joins(decision) and own_group.metadata.name == decision.group:
+            self._cached.remember(uid, CachedDecision(decision, GroupWitness(own_group.metadata.uid)))
 
     async def _write(self, action: Action, seen: Observed) -> Written:
         try:
@@ -226,27 +230,27 @@ class Formation:
         if job is None:
             return
         if written.dropped:
-            self.recorder.warn(job, EventReason.POLICY_DROPPED, written.dropped)
+            self.recorder.warning(job, EventReason.POLICY_DROPPED, written.dropped)
         if written.taken:
-            self.recorder.warn(
+            self.recorder.warning(
                 job, EventReason.NAME_TAKEN, f"{written.taken} belongs to somebody else; taking the next name"
             )
         elif written.released:
-            self.recorder.tell(job, EventReason.PAIR_RELEASED, f"Deleted {written.released} of the suspended Job")
+            self.recorder.normal(job, EventReason.PAIR_RELEASED, f"Deleted {written.released} of the suspended Job")
         elif written.created and isinstance(decision.action, CreateWorkload):
-            self.stopwatch.stop(job.uid, WORKLOAD)
-            self.recorder.tell(job, EventReason.WORKLOAD_CREATED, f"Created Workload {written.created}")
+            self.latency.stop(job.uid, WORKLOAD)
+            self.recorder.normal(job, EventReason.WORKLOAD_CREATED, f"Created Workload {written.created}")
         elif written.created:
-            self.stopwatch.stop(job.uid, POD_GROUP)
-            self.recorder.tell(job, EventReason.POD_GROUP_CREATED, f"Created PodGroup {written.created}")
+            self.latency.stop(job.uid, POD_GROUP)
+            self.recorder.normal(job, EventReason.POD_GROUP_CREATED, f"Created PodGroup {written.created}")
 
     def _recall(self, seen: Observed) -> Observed:
-        lesson = self._lessons.recall(seen.job.uid) if seen.job else None
-        return seen if lesson is None else replace(seen, taken=lesson.taken, rejected=lesson.rejected)
+        attempt = self._failed.recall(seen.job.uid) if seen.job else None
+        return seen if attempt is None else replace(seen, taken=attempt.taken, rejected=attempt.rejected)
 
     def _learn(self, seen: Observed) -> Observed:
         if seen.job is not None and (seen.taken or seen.rejected):
-            self._lessons.remember(seen.job.uid, Lesson(seen.taken, seen.rejected))
+            self._failed.remember(seen.job.uid, FailedAttempt(seen.taken, seen.rejected))
         return seen
 
 

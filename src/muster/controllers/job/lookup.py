@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from muster.api.job import JobView
 from muster.api.keys import JobRef
 from muster.kube.errors import RetryLater
-from muster.runtime.ttl_cache import Memory
+from muster.runtime.ttl_cache import TtlCache
 
 AT_A_TIME = 32
 PER_SECOND = 200.0
@@ -30,7 +30,7 @@ class Lookup:
     read: Callable[[JobRef], Awaitable[JobView | None]]
     clock: Callable[[], float] = time.monotonic
     _under_way: dict[JobRef, asyncio.Task[JobView | None]] = field(default_factory=dict)
-    _gone: Memory[JobRef, bool] = field(default_factory=lambda: Memory(GONE_SECONDS, MAX_GONE))
+    _gone: TtlCache[JobRef, bool] = field(default_factory=lambda: TtlCache(GONE_SECONDS, MAX_GONE))
     """A UID is never given again: what was not there once never comes."""
     _left: float = BURST
     """Reads that may begin now."""

@@ -8,13 +8,13 @@ from muster.api.job import JobView
 from muster.api.keys import JobRef
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
 from muster.api.pod import CONTROLLER_UID_LABEL, PodView
-from muster.api.profile import Dialect
+from muster.api.profile import ApiProfile
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.workload import Workload
 from muster.api.wire import Unreadable, mapping
 from muster.controllers.job.lookup import Lookup
 from muster.controllers.store import Cache
-from muster.core.decide import anchor_of
+from muster.core.decide import own_pod_group
 from muster.core.naming import template_name, workload_name
 from muster.core.observed import NO_PODS, Observed, Pods
 from muster.core.ownership import (
@@ -41,7 +41,7 @@ _ONE_PAGE = {"limit": "20"}
 @dataclass(slots=True)
 class Observer:
     client: KubeClient
-    dialect: Dialect
+    profile: ApiProfile
     cache: Cache
     lookup: Lookup = field(init=False)
 
@@ -56,7 +56,7 @@ class Observer:
     def known(self, ref: JobRef) -> Observed:
         """The cache's word on the Job, which may only say that something is there. Costs no request."""
         seen = self.cache.observe(ref.key)
-        if not self.cache.trusted or seen.job is None or seen.job.uid != ref.uid:
+        if not self.cache.has_synced or seen.job is None or seen.job.uid != ref.uid:
             return Observed(None)
         return seen
 
@@ -74,8 +74,8 @@ class Observer:
         If it still is the same object (by UID), then it has been there all the time, also when the pods were listed.
         The Job comes last: that it is still there is what a pod waits for, and a list takes a while.
         """
-        anchor = anchor_of(seen)
-        if anchor is None or anchor.metadata.name != group:
+        own_group = own_pod_group(seen)
+        if own_group is None or own_group.metadata.name != group:
             return await self._with_followed_group(replace(seen, pods=await self.pods(ref)), ref)
         pods, found = await asyncio.gather(self.pods(ref), self.pod_group(ref.key.namespace, group))
         job = await self.job(ref)
@@ -130,7 +130,7 @@ class Observer:
             job, pods, strangers = await asyncio.gather(self.job(ref), self.pods(ref), self._strange_workloads(ref))
         if job is None:
             return Observed(None)
-        by_name = thorough or not self.cache.trusted
+        by_name = thorough or not self.cache.has_synced
         described = [workload for workload in strangers if describes(workload, job)]
         own = await self._own_workloads(job, by_name or bool(described))
         found = {w.metadata.name: w for w in (*described, *own)}
@@ -169,25 +169,25 @@ class Observer:
         async for raw in every_item(self.client, PODS, ref.key.namespace, query):
             pod = PodView.parse(raw)
             leaves = mapping(raw, "metadata").get("deletionTimestamp") is not None
-            if pod.job == ref and not leaves and self.dialect.group_of(pod) == group:
+            if pod.job == ref and not leaves and self.profile.group_of(pod) == group:
                 return True
         return False
 
     async def pod_group(self, namespace: str, name: str) -> PodGroup | None:
         try:
-            raw = await self.client.get(pod_groups(self.dialect), namespace, name)
+            raw = await self.client.get(pod_groups(self.profile), namespace, name)
         except NotFound:
             return None
-        group = self.dialect.read_pod_group(raw)
+        group = self.profile.read_pod_group(raw)
         self.cache.put_pod_group(group)
         return group
 
     async def workload(self, namespace: str, name: str) -> Workload | None:
         try:
-            raw = await self.client.get(workloads(self.dialect), namespace, name)
+            raw = await self.client.get(workloads(self.profile), namespace, name)
         except NotFound:
             return None
-        workload = self.dialect.read_workload(raw)
+        workload = self.profile.read_workload(raw)
         self.cache.put_workload(workload)
         return workload
 
@@ -196,7 +196,7 @@ class Observer:
             return NO_PODS
         if not first.live:
             return Pods(exist=True, live=False)
-        return Pods(exist=True, live=True, group=self.dialect.group_of(first), name=first.name)
+        return Pods(exist=True, live=True, group=self.profile.group_of(first), name=first.name)
 
     async def job(self, ref: JobRef) -> JobView | None:
         try:
@@ -216,13 +216,15 @@ class Observer:
 
     async def _strange_workloads(self, ref: JobRef) -> list[Workload]:
         found = []
-        async for raw in every_item(self.client, workloads(self.dialect), ref.key.namespace, STRANGERS):
+        async for raw in every_item(self.client, workloads(self.profile), ref.key.namespace, STRANGERS):
             with suppress(Unreadable):
-                found.append(self.dialect.read_workload(raw))
+                found.append(self.profile.read_workload(raw))
         return found
 
     async def _own_workloads(self, job: JobView, by_name: bool) -> list[Workload]:
-        known = [w for w in self.cache.observe(job.key).workloads if is_ours(w.metadata)] if self.cache.trusted else []
+        known = (
+            [w for w in self.cache.observe(job.key).workloads if is_ours(w.metadata)] if self.cache.has_synced else []
+        )
         if known or not by_name:
             return known
         first = await self.workload(job.key.namespace, workload_name(job.key.name, job.uid))
@@ -230,7 +232,7 @@ class Observer:
 
     def _known_groups_of(self, job: JobView) -> list[PodGroup]:
         """PodGroups that the Job controls, as far as the cache knows, also such whose Workload is gone."""
-        known = self.cache.observe(job.key).pod_groups if self.cache.trusted else ()
+        known = self.cache.observe(job.key).pod_groups if self.cache.has_synced else ()
         return [group for group in known if controls(job, group.metadata)]
 
     async def _groups_of(self, job: JobView, described_by: list[Workload], by_name: bool) -> list[PodGroup]:
@@ -247,13 +249,13 @@ class Observer:
 
     async def _strange_pod_groups(self, job: JobView) -> list[PodGroup]:
         found = []
-        async for raw in every_item(self.client, pod_groups(self.dialect), job.key.namespace, STRANGERS):
+        async for raw in every_item(self.client, pod_groups(self.profile), job.key.namespace, STRANGERS):
             with suppress(Unreadable):
-                found.append(self.dialect.read_pod_group(raw))
+                found.append(self.profile.read_pod_group(raw))
         return found
 
     async def _own_pod_groups(self, job: JobView, workload: Workload, by_name: bool) -> list[PodGroup]:
-        made = self.cache.pod_groups_of(workload) if self.cache.trusted else ()
+        made = self.cache.pod_groups_of(workload) if self.cache.has_synced else ()
         known = [g for g in made if is_ours(g.metadata) and (not job.delegated or controls(job, g.metadata))]
         template = template_for(job, workload)
         if known or not by_name or template is None:

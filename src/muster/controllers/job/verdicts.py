@@ -7,7 +7,7 @@ from muster.core.decide import Decision
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class FailedAttempt:
     """What earlier attempts for this Job taught: it costs a failed write to learn again."""
 
     taken: frozenset[str] = frozenset()
@@ -25,7 +25,7 @@ class PodWitness:
 class GroupWitness:
     """Muster's own PodGroup, seen before the pods were listed and none of them was plain: its pods join it.
 
-    While that very object exists no replica lets a plain pod in (`core.decide.anchor_of`), so it need not be listed
+    While that very object exists no replica lets a plain pod in (`core.decide.own_pod_group`), so it need not be listed
     again whether somebody did.
     """
 
@@ -33,7 +33,7 @@ class GroupWitness:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CachedDecision:
     """A decision that holds for the Job's next pods for as long as its witness is still there.
 
     Other replicas come to their own decisions, and caches lag, the API server's own too. So nothing is remembered

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from muster.api.keys import ObjectKey
 from muster.api.pod import PodView
 from muster.api.wire import Unreadable, mapping, text
 from muster.kube.client import Object
@@ -15,22 +16,19 @@ from muster.runtime.tasks import Task
 
 logger = logging.getLogger(__name__)
 
-Place = tuple[str, str]
-"""Namespace and name: of a pod, or of a PodGroup."""
-
 
 @dataclass(slots=True)
 class Members:
-    on_change: Callable[[Place], None]
+    on_change: Callable[[ObjectKey], None]
     """Told the PodGroup whose members changed."""
     errors: InternalErrors = field(default_factory=lambda: InternalErrors(Metrics()))
-    complete: bool = False
+    has_synced: bool = False
     """Everything was listed and the stream is up: who is not here does not exist."""
-    _pods: dict[Place, PodView] = field(default_factory=dict)
-    _groups: defaultdict[Place, set[Place]] = field(default_factory=lambda: defaultdict(set))
+    _pods: dict[ObjectKey, PodView] = field(default_factory=dict)
+    _groups: defaultdict[ObjectKey, set[ObjectKey]] = field(default_factory=lambda: defaultdict(set))
 
-    def of(self, group: Place) -> list[PodView]:
-        return [self._pods[place] for place in self._groups.get(group, ())]
+    def of(self, group: ObjectKey) -> list[PodView]:
+        return [self._pods[key] for key in self._groups.get(group, ())]
 
     def read(self, item: Object) -> PodView | None:
         try:
@@ -43,11 +41,11 @@ class Members:
 
     def replaced(self, views: list[PodView]) -> None:
         listed = {(pod.namespace, pod.name) for pod in views}
-        for place in [place for place in self._pods if place not in listed]:
-            self._drop(place)
+        for key in [key for key in self._pods if key not in listed]:
+            self._drop(key)
         for pod in views:
             self.changed(pod)
-        self.complete = True
+        self.has_synced = True
 
     def changed(self, pod: PodView) -> None:
         try:
@@ -56,14 +54,14 @@ class Members:
             self.errors.note(Task.POD_REFLECTOR, f"{pod.namespace}/{pod.name}", error)
 
     def _put(self, pod: PodView) -> None:
-        place = (pod.namespace, pod.name)
-        if self._pods.get(place) == pod:
+        key = (pod.namespace, pod.name)
+        if self._pods.get(key) == pod:
             return
-        self._drop(place)
+        self._drop(key)
         if pod.annotated_group:
             group = (pod.namespace, pod.annotated_group)
-            self._pods[place] = pod
-            self._groups[group].add(place)
+            self._pods[key] = pod
+            self._groups[group].add(key)
             self.on_change(group)
 
     def deleted(self, item: Object) -> None:
@@ -72,14 +70,14 @@ class Members:
             self._drop((text(metadata, "namespace"), text(metadata, "name")))
 
     def lost(self) -> None:
-        self.complete = False
+        self.has_synced = False
 
-    def _drop(self, place: Place) -> None:
-        pod = self._pods.pop(place, None)
+    def _drop(self, key: ObjectKey) -> None:
+        pod = self._pods.pop(key, None)
         if pod is None:
             return
         group = (pod.namespace, pod.annotated_group)
-        self._groups[group].discard(place)
+        self._groups[group].discard(key)
         if not self._groups[group]:
             del self._groups[group]
         self.on_change(group)

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from muster.api.profile import Dialect, dialect_named
+from muster.api.profile import ApiProfile, profile_named
 from muster.api.wire import Unreadable, mapping, text
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import Conflict, NotFound
@@ -19,10 +19,10 @@ class Agreement(Protocol):
     settle_seconds: float
     """How long no replica uses any profile after an agreement on another one."""
 
-    async def read(self) -> Dialect | None:
+    async def read(self) -> ApiProfile | None:
         """The profile that all replicas use; None if they have not agreed yet. Raises `KubeError`."""
 
-    async def agree(self, on: Dialect, instead_of: Dialect | None) -> None:
+    async def agree(self, on: ApiProfile, instead_of: ApiProfile | None) -> None:
         """Write it for all, unless another has written something else meanwhile. Raises `KubeError`."""
 
 
@@ -32,12 +32,12 @@ class OwnAgreement:
     settle_seconds = 0.0
 
     def __init__(self) -> None:
-        self._agreed: Dialect | None = None
+        self._agreed: ApiProfile | None = None
 
-    async def read(self) -> Dialect | None:
+    async def read(self) -> ApiProfile | None:
         return self._agreed
 
-    async def agree(self, on: Dialect, instead_of: Dialect | None) -> None:
+    async def agree(self, on: ApiProfile, instead_of: ApiProfile | None) -> None:
         if self._agreed == instead_of:
             self._agreed = on
 
@@ -51,16 +51,16 @@ class LeaseAgreement:
     name: str
     settle_seconds: float = SETTLE_SECONDS
 
-    async def read(self) -> Dialect | None:
+    async def read(self) -> ApiProfile | None:
         lease = await self._lease()
         return _agreed(lease) if lease is not None else None
 
-    async def agree(self, on: Dialect, instead_of: Dialect | None) -> None:
+    async def agree(self, on: ApiProfile, instead_of: ApiProfile | None) -> None:
         lease = await self._lease()
         if lease is None or _agreed(lease) != instead_of:
             return
         metadata = mapping(lease, "metadata")
-        annotations = {**mapping(metadata, "annotations"), PROFILE_ANNOTATION: on.profile}
+        annotations = {**mapping(metadata, "annotations"), PROFILE_ANNOTATION: on.name}
         changed = {**lease, "metadata": {**metadata, "annotations": annotations}}
         with suppress(Conflict, NotFound):  # it was changed by another: decide again
             await self.client.replace(LEASES, self.namespace, self.name, changed)
@@ -72,8 +72,8 @@ class LeaseAgreement:
             return None
 
 
-def _agreed(lease: Object) -> Dialect | None:
+def _agreed(lease: Object) -> ApiProfile | None:
     try:
-        return dialect_named(text(mapping(mapping(lease, "metadata"), "annotations"), PROFILE_ANNOTATION))
+        return profile_named(text(mapping(mapping(lease, "metadata"), "annotations"), PROFILE_ANNOTATION))
     except Unreadable:
         return None

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from muster.api.profile import Dialect
+from muster.api.profile import ApiProfile
 from muster.controllers.profile.agreement import Agreement
 from muster.core.profile_choice import (
     AGREEING_PROBES,
@@ -20,7 +20,7 @@ from muster.core.profile_choice import (
     Situation,
     choose,
 )
-from muster.kube.api_detection import Missing, find_dialect, gangs_live, serves
+from muster.kube.api_detection import Missing, find_profile, gangs_live, serves
 from muster.kube.client import KubeClient
 from muster.kube.errors import KubeError
 
@@ -35,9 +35,9 @@ class ProfileChooser:
     """`apiGroup`."""
     agreement: Agreement
     leads: Callable[[], bool]
-    using: Dialect | None = None
+    using: ApiProfile | None = None
     _probes: deque[Probe] = field(default_factory=lambda: deque(maxlen=AGREEING_PROBES))
-    _agreed: Dialect | None = None
+    _agreed: ApiProfile | None = None
     _gangs_seen_at: float | None = None
 
     async def look(self) -> Keep | ProbeAgain | Agree | Change:
@@ -66,7 +66,7 @@ class ProfileChooser:
     async def _probe(self) -> Probe:
         expected = self._agreed or self.using
         try:
-            found = await find_dialect(self.client, self.setting)
+            found = await find_profile(self.client, self.setting)
             if isinstance(found, Missing):
                 return Probe(problem=found.sentence)
             also = expected is not None and expected.group != found.group and expected in ALLOWED[self.setting]

@@ -1,4 +1,4 @@
-"""The teller on a cluster in memory: who waits is told once and not at once, and what is settled costs nothing."""
+"""The gang status controller on a cluster in memory: who waits hears so once, a settled gang costs nothing."""
 
 import asyncio
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ import pytest
 from muster.api.keys import JobKey
 from muster.api.profile import CRD_IN_OWN_GROUP
 from muster.controllers.gang_status import controller as module
-from muster.controllers.gang_status.controller import Teller, listed, remembered
+from muster.controllers.gang_status.controller import GangStatusController, listed, remembered
 from muster.controllers.podgroup.members import Members
-from muster.core.gang_status import Crew, Gang
+from muster.core.gang_status import Gang, MemberSummary
 from muster.kube.client import Object
 from muster.kube.errors import ServerFault
 from muster.kube.resources import Resource
-from muster.runtime.event_recorder import Recorder
+from muster.runtime.event_recorder import EventRecorder
 from muster.runtime.workqueue import WorkQueue
 from tests.builders import JobBuilder, PodBuilder, PodGroupBuilder, a_gang, a_pod
 from tests.fake_cluster import FakeClient, FakeCluster
@@ -52,22 +52,22 @@ class Client(FakeClient):
 
 
 class Stage:
-    """A gang, and the teller of one replica, which may be replaced by another one's."""
+    """A gang, and the gang status controller of one replica, which may be replaced by another one's."""
 
     def __init__(self) -> None:
         self.cluster = FakeCluster()
         self.client = Client(self.cluster)
         self.parts = build(self.client)
         self.cache = self.parts.cache
-        self.cache.trusted = True
+        self.cache.has_synced = True
         self.restart()
         self.cache.put_workload(our_workload(job()).read())
         self.shows(job(), group())
 
     def restart(self) -> None:
         """Another process: it remembers nothing."""
-        recorder, look = Recorder(self.client, "test"), listed(self.parts.observer)
-        self.teller = Teller(self.cache, self.parts.reconciler.rules, recorder, look, WorkQueue(), clock=lambda: NOW)
+        known = self.cache, self.parts.reconciler.rules, EventRecorder(self.client, "test"), listed(self.parts.observer)
+        self.gang_status = GangStatusController(*known, WorkQueue(), clock=lambda: NOW)
 
     def shows(self, job: JobBuilder | None = None, group: PodGroupBuilder | None = None) -> None:
         if job is not None:
@@ -83,11 +83,11 @@ class Stage:
 
     async def consider(self, times: int = 1) -> None:
         for _ in range(times):
-            await self.teller.consider(KEY)
+            await self.gang_status.consider(KEY)
 
     async def told(self) -> list[str]:
         """All that was ever told, by all replicas: reason and message."""
-        recorder = self.teller.recorder
+        recorder = self.gang_status.recorder
         posting = asyncio.create_task(recorder.run())
         await recorder.drain(2)
         posting.cancel()
@@ -126,9 +126,9 @@ async def test_a_gang_that_starts_is_told_once_and_costs_no_list(stage: Stage) -
 
 async def test_what_was_scheduled_long_ago_is_no_news(stage: Stage) -> None:
     stage.shows(job(ready=4), STARTED)
-    stage.teller.clock = lambda: NOW + timedelta(hours=1)
+    stage.gang_status.clock = lambda: NOW + timedelta(hours=1)
     await stage.consider()
-    assert not stage.teller.recorder._posted
+    assert not stage.gang_status.recorder._posted
 
 
 async def test_a_wait_is_told_once_and_its_end_too(stage: Stage) -> None:
@@ -140,7 +140,7 @@ async def test_a_wait_is_told_once_and_its_end_too(stage: Stage) -> None:
     stage.restart()
     await stage.consider()
     stage.shows(job(ready=4), STARTED.version(9))
-    stage.teller.clock = lambda: NOW + timedelta(hours=1)
+    stage.gang_status.clock = lambda: NOW + timedelta(hours=1)
     await stage.consider(times=2)
     assert await stage.told() == [TWO_EXIST, NO_ROOM, SCHEDULED], "also if it was long ago: somebody waits for it"
 
@@ -175,7 +175,7 @@ async def test_nobody_is_told_at_once(stage: Stage, monkeypatch: pytest.MonkeyPa
     stage.shows(group=group().scheduled("False", verdict) if verdict else group())
     await stage.consider()
     assert (await stage.told(), stage.client.lists) == ([], 0)
-    assert await asyncio.wait_for(stage.teller.queue.get(), 2) == KEY, "it is looked at again"
+    assert await asyncio.wait_for(stage.gang_status.queue.get(), 2) == KEY, "it is looked at again"
     await stage.consider()
     assert len(await stage.told()) == 1
 
@@ -185,7 +185,7 @@ async def test_who_has_a_verdict_and_no_news_is_not_looked_at_again(stage: Stage
     stage.has(*pods(4))
     await stage.consider(times=5)
     assert stage.client.lists == 1
-    assert not stage.teller.queue._due, "the stream of PodGroups tells"
+    assert not stage.gang_status.queue._due, "the stream of PodGroups tells"
     stage.shows(job(active=3))
     await stage.consider(times=5)
     assert stage.client.lists == 2
@@ -195,8 +195,8 @@ async def test_who_has_none_is_looked_at_again_less_and_less_often(stage: Stage)
     pauses = []
     for _ in range(9):
         await stage.consider()
-        pauses.append(stage.teller._waits[KEY].pause)
-        stage.teller.queue._due.clear()
+        pauses.append(stage.gang_status._waits[KEY].pause)
+        stage.gang_status.queue._due.clear()
     assert pauses == [10, 20, 40, 80, 160, 300, 300, 300, 300]
 
 
@@ -205,10 +205,10 @@ async def test_other_words_all_the_time_are_no_storm(stage: Stage, monkeypatch: 
     stage.restart()
     for nth in range(20):
         stage.has(*(pod.unschedulable(f"node {chr(97 + nth)} is full") for pod in pods(4)))
-        stage.teller.queue._due.clear()
+        stage.gang_status.queue._due.clear()
         await stage.consider()
     assert await stage.told() == ["GangWaiting: 0 of the gang's 4 pods have a node: node a is full"]
-    assert 25 < stage.teller.queue._due[KEY] - asyncio.get_running_loop().time() <= 30, "it is told later"
+    assert 25 < stage.gang_status.queue._due[KEY] - asyncio.get_running_loop().time() <= 30, "it is told later"
 
 
 async def test_numbers_are_no_news(stage: Stage) -> None:
@@ -219,46 +219,46 @@ async def test_numbers_are_no_news(stage: Stage) -> None:
 
 
 async def test_a_gang_that_goes_is_forgotten(stage: Stage) -> None:
-    stage.cache.trusted = False
+    stage.cache.has_synced = False
     await stage.consider()
-    assert not stage.teller._waits, "while nothing is watched, nothing is known"
-    stage.cache.trusted = True
+    assert not stage.gang_status._waits, "while nothing is watched, nothing is known"
+    stage.cache.has_synced = True
     await stage.consider()
-    assert stage.teller._waits
+    assert stage.gang_status._waits
     stage.cache.drop_job(KEY, job().ref.uid)
     await stage.consider()
-    assert not stage.teller._waits
+    assert not stage.gang_status._waits
 
 
 async def test_who_does_not_lead_remembers_nothing(stage: Stage) -> None:
     await stage.consider()
-    stage.teller.rest()
-    assert not stage.teller._waits
-    stage.teller.pod_group_changed(("default", group().name))
-    assert len(stage.teller.queue) == 0
+    stage.gang_status.pause()
+    assert not stage.gang_status._waits
+    stage.gang_status.pod_group_changed(("default", group().name))
+    assert len(stage.gang_status.queue) == 0
 
 
 async def test_a_change_of_a_group_concerns_its_job(stage: Stage) -> None:
-    stage.teller.pod_group_changed(("default", group().name))
-    stage.teller.pod_group_changed(("default", "of nobody"))
-    assert await stage.teller.queue.get() == KEY
-    assert len(stage.teller.queue) == 0
+    stage.gang_status.pod_group_changed(("default", group().name))
+    stage.gang_status.pod_group_changed(("default", "of nobody"))
+    assert await stage.gang_status.queue.get() == KEY
+    assert len(stage.gang_status.queue) == 0
 
 
 async def test_what_changed_during_the_look_is_not_told(stage: Stage) -> None:
-    look = stage.teller.look
+    look = stage.gang_status.look
 
-    async def slow(gang: Gang) -> Crew | None:
+    async def slow(gang: Gang) -> MemberSummary | None:
         stage.shows(job(ready=4), STARTED)
         return await look(gang)
 
-    stage.teller.look = slow
+    stage.gang_status.look = slow
     await stage.consider()
     assert await stage.told() == []
 
 
 async def test_where_the_gate_is_not_asked_of_every_pod_only_own_groups_count(stage: Stage) -> None:
-    stage.teller.only_own = True
+    stage.gang_status.adopt_existing_only = True
     await stage.consider()
     assert len(await stage.told()) == 1
     theirs = group()
@@ -271,8 +271,8 @@ async def test_where_the_gate_is_not_asked_of_every_pod_only_own_groups_count(st
 
 async def test_a_server_that_is_away_is_asked_again(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     stage.client.fails = True
-    stage.teller.queue.add(KEY)
-    working = asyncio.create_task(stage.teller.workers().run())
+    stage.gang_status.queue.add(KEY)
+    working = asyncio.create_task(stage.gang_status.workers().run())
     await asyncio.sleep(0.02)
     assert "will try again: etcd is away" in caplog.text
     stage.client.fails = False
@@ -297,4 +297,4 @@ async def test_members_by_annotation_come_from_the_stream() -> None:
     gang = Gang(job().view(), CRD_IN_OWN_GROUP.read_pod_group(group().build()), 4, "")
     assert await remembered(members)(gang) is None
     members.replaced([pod.naming_group(group().name).view() for pod in pods(3)])
-    assert await remembered(members)(gang) == Crew(3, 0, "", "uid-0")
+    assert await remembered(members)(gang) == MemberSummary(3, 0, "", "uid-0")

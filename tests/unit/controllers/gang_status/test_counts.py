@@ -115,23 +115,23 @@ async def test_a_gang_that_had_its_nodes_and_lost_some_blames_nobody(silent: Sta
 
 
 async def test_where_muster_sets_the_condition_it_has_counted_already(silent: Stage) -> None:
-    silent.teller.native = False
+    silent.gang_status.native = False
     await claimed(silent, bound=4)
     await silent.consider()
     assert (await silent.told(), silent.client.lists) == ([SCHEDULED], ANY)
-    assert silent.teller._started
+    assert silent.gang_status._started
     silent.cache.drop_job(job().view().key, job().view().uid)
     await silent.consider()
-    assert not silent.teller._started, "nothing is kept of a Job that is gone"
+    assert not silent.gang_status._started, "nothing is kept of a Job that is gone"
 
 
 async def test_an_event_that_found_no_place_is_posted_later(silent: Stage) -> None:
-    recorder = silent.teller.recorder
+    recorder = silent.gang_status.recorder
     recorder._queue = asyncio.Queue(1)
-    recorder.tell(job().view(), EventReason.WORKLOAD_CREATED, "in the way")
+    recorder.normal(job().view(), EventReason.WORKLOAD_CREATED, "in the way")
     silent.shows(job(ready=4), group().scheduled(when=JUST_NOW))
     await silent.consider()
     assert SCHEDULED not in await silent.told()
-    assert await asyncio.wait_for(silent.teller.queue.get(), 2), "it is tried again"
+    assert await asyncio.wait_for(silent.gang_status.queue.get(), 2), "it is tried again"
     await silent.consider(times=2)
     assert (await silent.told()).count(SCHEDULED) == 1

@@ -1,4 +1,4 @@
-"""Whom the teller speaks of: one Job, and not the next one of that name."""
+"""Whom the gang status controller reports on: one Job, and not the next one of that name."""
 
 import asyncio
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE, Dialect
+from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE, ApiProfile
 from muster.controllers.gang_status import split_check as module
 from muster.controllers.gang_status.split_check import SplitCheck
 from muster.kube.client import PAGE_SIZE, Object
 from muster.kube.errors import ServerFault
 from muster.kube.resources import Resource
-from muster.runtime.event_recorder import Recorder
+from muster.runtime.event_recorder import EventRecorder
 from tests.builders import JobBuilder, PodBuilder, PodGroupBuilder, a_gang, a_pod
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.controllers.parts import build
@@ -34,13 +34,13 @@ class Client(FakeClient):
 
 
 class Stage:
-    def __init__(self, dialect: Dialect = NATIVE) -> None:
-        self.dialect = dialect
+    def __init__(self, profile: ApiProfile = NATIVE) -> None:
+        self.profile = profile
         self.cluster = FakeCluster()
         self.client = Client(self.cluster)
-        self.parts = build(self.client, dialect)
+        self.parts = build(self.client, profile)
         self.leading = True
-        self.recorder = Recorder(self.client, "test")
+        self.recorder = EventRecorder(self.client, "test")
         self.check = SplitCheck(self.parts.observer, self.recorder, lambda: self.leading)
 
     def shows(self, job: JobBuilder, group: PodGroupBuilder) -> None:
@@ -55,7 +55,7 @@ class Stage:
 
     def member(self, name: str) -> PodBuilder:
         pod = outsider(name)
-        return pod.in_group("group") if self.dialect.native else pod.naming_group("group")
+        return pod.in_group("group") if self.profile.native else pod.naming_group("group")
 
     async def told(self) -> list[str]:
         posting = asyncio.create_task(self.recorder.run())
@@ -158,7 +158,7 @@ async def test_a_server_that_is_away_is_asked_at_the_next_resync(
 
 
 async def test_the_check_follows_each_resync(stage: Stage) -> None:
-    parts = build(FakeClient(stage.cluster), stage.dialect)
+    parts = build(FakeClient(stage.cluster), stage.profile)
     done = asyncio.Event()
 
     async def after() -> None:

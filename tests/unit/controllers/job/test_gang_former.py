@@ -63,24 +63,24 @@ async def test_work_of_a_worker_hurries_once_admission_waits_for_it(cluster: Fak
             return made
 
     client = Noting(cluster)
-    formation = build(client).formation
-    others = [asyncio.create_task(formation.ensure(JOB.ref)) for _ in range(2)]
+    gang_former = build(client).gang_former
+    others = [asyncio.create_task(gang_former.ensure(JOB.ref)) for _ in range(2)]
     await asyncio.sleep(0.01)
     async with in_lane(Lane.ADMISSION):
-        asked = asyncio.create_task(formation.ensure(JOB.ref))
+        asked = asyncio.create_task(gang_former.ensure(JOB.ref))
     await asyncio.sleep(0.01)
     client.go.set()
     await asyncio.gather(*others, asked)
     assert used == [Lane.ADMISSION] * 2
     assert current_work().lane is Lane.EAGER, "other work of the workers stays where it was"
     cluster.apply(other := a_gang("other").uid("other"))
-    await formation.ensure(other.ref)
+    await gang_former.ensure(other.ref)
     assert used[2:] == [Lane.EAGER] * 2
 
 
 async def test_callers_of_one_job_share_the_work(cluster: FakeCluster, slow: SlowClient) -> None:
-    formation = build(slow).formation
-    callers = [asyncio.create_task(formation.ensure(JOB.ref)) for _ in range(5)]
+    gang_former = build(slow).gang_former
+    callers = [asyncio.create_task(gang_former.ensure(JOB.ref)) for _ in range(5)]
     await asyncio.sleep(0.01)
     slow.go.set()
     decisions = await asyncio.gather(*callers)
@@ -90,35 +90,35 @@ async def test_callers_of_one_job_share_the_work(cluster: FakeCluster, slow: Slo
 
 
 async def test_one_caller_s_deadline_does_not_cut_off_the_others(cluster: FakeCluster, slow: SlowClient) -> None:
-    formation = build(slow).formation
-    patient = asyncio.create_task(formation.ensure(JOB.ref))
+    gang_former = build(slow).gang_former
+    patient = asyncio.create_task(gang_former.ensure(JOB.ref))
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
-            await formation.ensure(JOB.ref)
+            await gang_former.ensure(JOB.ref)
     slow.go.set()
     assert (await patient).membership is Membership.JOIN
 
 
 async def test_work_goes_on_when_all_callers_have_left(cluster: FakeCluster, slow: SlowClient) -> None:
-    formation = build(slow).formation
-    formation.observer.cache.put_job(JOB.view())  # else it is looked up first, and nothing has begun yet
+    gang_former = build(slow).gang_former
+    gang_former.observer.cache.put_job(JOB.view())  # else it is looked up first, and nothing has begun yet
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
-            await formation.ensure(JOB.ref)
+            await gang_former.ensure(JOB.ref)
     slow.go.set()
     await asyncio.sleep(0.2)
     assert len(created_by_us(cluster)) == 2
-    assert not formation._under_way
+    assert not gang_former._under_way
 
 
 async def test_a_failure_reaches_every_caller_and_is_not_remembered(cluster: FakeCluster, slow: SlowClient) -> None:
-    formation = build(slow).formation
+    gang_former = build(slow).gang_former
     slow.error = ServerFault("away")
     slow.go.set()
-    results = await asyncio.gather(*(formation.ensure(JOB.ref) for _ in range(2)), return_exceptions=True)
+    results = await asyncio.gather(*(gang_former.ensure(JOB.ref) for _ in range(2)), return_exceptions=True)
     assert [type(result) for result in results] == [ServerFault, ServerFault]
     slow.error = None
-    assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN
+    assert (await gang_former.ensure(JOB.ref)).membership is Membership.JOIN
 
 
 @pytest.mark.parametrize(
@@ -132,30 +132,30 @@ async def test_the_error_of_a_creation_reaches_who_asked(
     cluster: FakeCluster, slow: SlowClient, fails: str, left: list[int]
 ) -> None:
     """So the pod is refused and the Job is queued again; and what was made before the error is used after it."""
-    formation = build(slow).formation
+    gang_former = build(slow).gang_former
     slow.go.set()
     slow.error, slow.fails_on = ServerFault("away"), frozenset({fails})
     with pytest.raises(ServerFault, match="away"):
-        await formation.ensure(JOB.ref)
+        await gang_former.ensure(JOB.ref)
     assert [len(cluster.find(kind)) for kind in ("workloads", "podgroups")] == left
     slow.error = None
-    assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN
+    assert (await gang_former.ensure(JOB.ref)).membership is Membership.JOIN
     assert [len(cluster.find(kind)) for kind in ("workloads", "podgroups")] == [1, 1]
 
 
 async def test_a_preview_writes_nothing(cluster: FakeCluster) -> None:
     before = cluster.revision
-    decision = await build(FakeClient(cluster)).formation.preview(JOB.ref)
+    decision = await build(FakeClient(cluster)).gang_former.preview(JOB.ref)
     assert decision.reason is Reason.WORKLOAD_MISSING
     assert decision.group
     assert cluster.revision == before
 
 
 async def test_a_preview_knows_what_another_replica_has_made(cluster: FakeCluster) -> None:
-    made = await build(FakeClient(cluster)).formation.ensure(JOB.ref)
+    made = await build(FakeClient(cluster)).gang_former.ensure(JOB.ref)
     other = build(FakeClient(cluster))
-    other.cache.trusted = True
-    assert (await other.formation.preview(JOB.ref)).group == made.group
+    other.cache.has_synced = True
+    assert (await other.gang_former.preview(JOB.ref)).group == made.group
 
 
 @pytest.mark.parametrize("read_again", [pytest.param(True, id="a gone Job"), pytest.param(False, id="another uid")])
@@ -163,7 +163,7 @@ async def test_a_job_that_is_another_one_now_gets_nothing(cluster: FakeCluster, 
     cluster.remove("jobs", "default", "train", "user")
     if not read_again:
         cluster.apply(a_gang("train").uid("later"))
-    decision = await build(FakeClient(cluster)).formation.ensure(JOB.ref)
+    decision = await build(FakeClient(cluster)).gang_former.ensure(JOB.ref)
     assert (decision.reason, decision.membership) == (Reason.JOB_GONE, Membership.HOLD)
     assert not created_by_us(cluster)
 
@@ -175,22 +175,22 @@ async def test_a_missing_right_makes_muster_not_ready_and_a_refused_object_does_
     parts = build(slow)
     slow.error = Forbidden("exceeded quota")
     with pytest.raises(Forbidden):
-        await parts.formation.ensure(JOB.ref)
+        await parts.gang_former.ensure(JOB.ref)
     assert parts.health.is_well(API)
     slow.error = missing_right("create", "workloads")
     with pytest.raises(Forbidden):
-        await parts.formation.ensure(JOB.ref)
+        await parts.gang_former.ensure(JOB.ref)
     assert not parts.health.is_well(API)
 
 
 async def test_what_is_rejected_for_good_is_tried_once(cluster: FakeCluster, slow: SlowClient) -> None:
     slow.go.set()
     slow.error = Rejected(WRONG)
-    formation = build(slow).formation
-    first = await formation.ensure(JOB.ref)
+    gang_former = build(slow).gang_former
+    first = await gang_former.ensure(JOB.ref)
     assert (first.reason, first.membership, first.detail) == (Reason.REJECTED_ONCE, Membership.HOLD, WRONG)
     slow.error = None
-    for again in (await formation.ensure(JOB.ref), await formation.ensure(JOB.ref)):
+    for again in (await gang_former.ensure(JOB.ref), await gang_former.ensure(JOB.ref)):
         assert (again.reason, again.membership, again.detail) == (Reason.REJECTED, Membership.PLAIN, WRONG)
     assert not created_by_us(cluster)
 
@@ -201,18 +201,18 @@ async def test_a_squatter_on_every_name_does_not_keep_us_for_ever(
     monkeypatch.setattr("muster.core.decide.workload_name", lambda job, uid, nth=0: f"squatted-{nth}")
     for nth in range(60):
         cluster.apply(a_workload(f"squatted-{nth}"))
-    formation = build(FakeClient(cluster)).formation
+    gang_former = build(FakeClient(cluster)).gang_former
     with pytest.raises(Unsettled, match="could not be formed in 24 steps"):
-        await formation.ensure(JOB.ref)
+        await gang_former.ensure(JOB.ref)
     with pytest.raises(Unsettled):
-        await formation.ensure(JOB.ref)
-    assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN, (
+        await gang_former.ensure(JOB.ref)
+    assert (await gang_former.ensure(JOB.ref)).membership is Membership.JOIN, (
         "what was taken is remembered, so it gets on"
     )
 
 
 async def reconciled(parts: Parts) -> None:
-    parts.cache.trusted = True
+    parts.cache.has_synced = True
     await parts.resync.once()
     while len(parts.queue):
         key = await parts.queue.get()
@@ -243,17 +243,17 @@ async def test_what_the_server_does_not_keep_is_told_once() -> None:
     cluster = FakeCluster()
     cluster.apply(urgent := a_gang("urgent").with_pods(priorityClassName="high"))
     parts = build(Gateless(cluster))
-    assert (await parts.formation.ensure(urgent.ref)).membership is Membership.JOIN
-    told = [event for event in parts.formation.recorder._queue._queue if event.reason is EventReason.POLICY_DROPPED]  # type: ignore[attr-defined]
+    assert (await parts.gang_former.ensure(urgent.ref)).membership is Membership.JOIN
+    told = [event for event in parts.gang_former.recorder._queue._queue if event.reason is EventReason.POLICY_DROPPED]  # type: ignore[attr-defined]
     assert [(event.type, "priorityClassName" in event.message) for event in told] == [("Warning", True)]
 
 
 async def test_where_the_gate_is_not_asked_of_every_pod_the_controller_begins_nothing(cluster: FakeCluster) -> None:
     parts = build(FakeClient(cluster))
-    parts.reconciler.only_own = True
+    parts.reconciler.adopt_existing_only = True
     await reconciled(parts)
     assert not created_by_us(cluster)
-    await parts.formation.ensure(JOB.ref)
+    await parts.gang_former.ensure(JOB.ref)
     (group,) = cluster.find("podgroups")
     cluster.remove("podgroups", "default", group["metadata"]["name"], "user", force=True)
     await reconciled(parts)
@@ -287,13 +287,13 @@ async def test_one_job_s_error_is_its_own(cluster: FakeCluster, monkeypatch: pyt
 async def test_a_workload_that_only_the_cache_still_has_is_made_again(cluster: FakeCluster) -> None:
     parts = build(FakeClient(cluster))
     await parts.resync.once()
-    parts.cache.trusted = True
-    await parts.formation.ensure(JOB.ref)
+    parts.cache.has_synced = True
+    await parts.gang_former.ensure(JOB.ref)
     (workload,), (group,) = cluster.find("workloads"), cluster.find("podgroups")
     cluster.remove("workloads", "default", workload["metadata"]["name"], "user")
     cluster.remove("podgroups", "default", group["metadata"]["name"], "user", force=True)
     parts.cache.drop_pod_group(NATIVE.read_pod_group(group).metadata)  # the streams showed one of the two deletions
-    parts.formation.forget(JOB.ref.uid)
-    decision = await parts.formation.ensure(JOB.ref)
+    parts.gang_former.forget(JOB.ref.uid)
+    decision = await parts.gang_former.ensure(JOB.ref)
     assert decision.membership is Membership.JOIN
     assert [len(cluster.find(kind)) for kind in ("workloads", "podgroups")] == [1, 1]

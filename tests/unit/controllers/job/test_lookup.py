@@ -120,21 +120,21 @@ class Counting(FakeClient):
 
 async def test_a_made_up_job_costs_one_call_and_nothing_is_remembered() -> None:
     client = Counting(FakeCluster())
-    formation = build(client).formation
-    for decide in (formation.ensure, formation.preview):
+    gang_former = build(client).gang_former
+    for decide in (gang_former.ensure, gang_former.preview):
         client.calls.clear()
-        formation.observer.lookup._gone.forget(JOB.ref)
+        gang_former.observer.lookup._gone.forget(JOB.ref)
         assert (await decide(JOB.ref)).reason is Reason.JOB_GONE
         assert client.calls == ["get jobs"]
-    assert not formation._under_way
-    assert formation.stopwatch._seen.recall(JOB.ref.uid) is None
+    assert not gang_former._under_way
+    assert gang_former.latency._seen.recall(JOB.ref.uid) is None
 
 
 async def test_a_job_that_no_stream_has_shown_yet_is_read_once() -> None:
     cluster = FakeCluster()
     cluster.apply(JOB)
     client = Counting(cluster)
-    await build(client).formation.ensure(JOB.ref)
+    await build(client).gang_former.ensure(JOB.ref)
     lists = [call for call in client.calls if call.startswith("list")]
     assert client.calls.index("get jobs") < client.calls.index(lists[0])
     assert client.calls[: client.calls.index("list workloads")].count("get jobs") == 1

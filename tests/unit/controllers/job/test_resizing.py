@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE, Dialect
+from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE, ApiProfile
 from muster.api.v1alpha2.podgroup import PROTECTION
 from muster.kube.errors import Forbidden, Rejected
 from muster.kube.resources import Resource
@@ -22,33 +22,33 @@ def lost() -> JobBuilder:
     return job.with_status(completedIndexes="0", succeeded=1, failed=1, active=3, ready=2)
 
 
-def a_member(index: int, dialect: Dialect = NATIVE) -> PodBuilder:
+def a_member(index: int, profile: ApiProfile = NATIVE) -> PodBuilder:
     pod = a_pod(f"pod-{index}").uid(f"pod-{index}-uid").of(JOB, index)
-    return pod.in_group(GROUP_NAME) if dialect.native else pod.naming_group(GROUP_NAME)
+    return pod.in_group(GROUP_NAME) if profile.native else pod.naming_group(GROUP_NAME)
 
 
-def a_cluster(job: JobBuilder, dialect: Dialect = NATIVE, waiting: bool = True) -> FakeCluster:
+def a_cluster(job: JobBuilder, profile: ApiProfile = NATIVE, waiting: bool = True) -> FakeCluster:
     """Index 0 has succeeded, 2 and 3 run; the pod of index 1 is back."""
     cluster = FakeCluster()
-    back = a_member(1, dialect)
+    back = a_member(1, profile)
     for thing in (
         job,
         our_workload(),
         our_group().protected(),
-        a_member(0, dialect).bound().phase("Succeeded"),
+        a_member(0, profile).bound().phase("Succeeded"),
         back if waiting else back.bound(),
-        a_member(2, dialect).bound(),
-        a_member(3, dialect).bound(),
+        a_member(2, profile).bound(),
+        a_member(3, profile).bound(),
     ):
         cluster.apply(thing)
     return cluster
 
 
-async def settled(cluster: FakeCluster, dialect: Dialect = NATIVE, client: FakeClient | None = None) -> Parts:
+async def settled(cluster: FakeCluster, profile: ApiProfile = NATIVE, client: FakeClient | None = None) -> Parts:
     """Everything was listed, and every Job that wants something was worked on once."""
-    parts = build(client or FakeClient(cluster), dialect)
+    parts = build(client or FakeClient(cluster), profile)
     await parts.resync.once()
-    parts.cache.trusted = True
+    parts.cache.has_synced = True
     while len(parts.queue):
         key = await parts.queue.get()
         await parts.reconciler.reconcile(key)
@@ -61,7 +61,7 @@ def written(cluster: FakeCluster) -> list[tuple[str, str]]:
 
 
 def told(parts: Parts) -> list[str]:
-    queue = parts.formation.recorder._queue
+    queue = parts.gang_former.recorder._queue
     return [str(event.reason) for event in (queue.get_nowait() for _ in range(queue.qsize()))]
 
 
@@ -73,10 +73,10 @@ REPLACED = [("MODIFIED", "podgroups"), ("MODIFIED", "podgroups"), ("DELETED", "p
 """Marked, let go, gone, made."""
 
 
-@pytest.mark.parametrize("dialect", [NATIVE, CRD_IN_OWN_GROUP], ids=["built in", "CRDs"])
-async def test_the_group_is_replaced_under_its_name_and_nothing_else_is_touched(dialect: Dialect) -> None:
-    cluster = a_cluster(lost(), dialect)
-    parts = await settled(cluster, dialect)
+@pytest.mark.parametrize("profile", [NATIVE, CRD_IN_OWN_GROUP], ids=["built in", "CRDs"])
+async def test_the_group_is_replaced_under_its_name_and_nothing_else_is_touched(profile: ApiProfile) -> None:
+    cluster = a_cluster(lost(), profile)
+    parts = await settled(cluster, profile)
     assert size_of(cluster) == 3
     assert written(cluster) == REPLACED
     assert told(parts) == ["GangResized"]
@@ -186,7 +186,7 @@ async def test_a_missing_right_is_told_to_whoever_runs_the_cluster() -> None:
     cluster = a_cluster(lost())
     parts = build(MayNotDelete(cluster))
     await parts.resync.once()
-    parts.cache.trusted = True
+    parts.cache.has_synced = True
     with pytest.raises(Forbidden):
         await parts.reconciler.reconcile(JOB.ref.key)
     assert "cannot delete" in parts.health.sentence

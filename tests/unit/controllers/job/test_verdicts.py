@@ -34,20 +34,20 @@ class Rejecting(FakeClient):
 
 
 async def test_a_verdict_holds_no_longer_than_its_pod_group(cluster: FakeCluster) -> None:
-    formation = build(FakeClient(cluster)).formation
-    group = (await formation.ensure(JOB.ref)).group
+    gang_former = build(FakeClient(cluster)).gang_former
+    group = (await gang_former.ensure(JOB.ref)).group
     cluster.remove("podgroups", "default", group, "user")
-    assert (await formation.ensure(JOB.ref)).group == group
+    assert (await gang_former.ensure(JOB.ref)).group == group
     assert cluster.find("podgroups"), "it was made again before the next pod was let in"
 
 
 async def test_a_verdict_holds_no_longer_than_the_living_pod_that_it_follows(cluster: FakeCluster) -> None:
     cluster.apply(a_pod("old").of(JOB))
     cluster.apply(a_workload("mine").describing(JOB))
-    formation = build(FakeClient(cluster)).formation
-    assert (await formation.ensure(JOB.ref)).membership is Membership.PLAIN
+    gang_former = build(FakeClient(cluster)).gang_former
+    assert (await gang_former.ensure(JOB.ref)).membership is Membership.PLAIN
     cluster.remove("pods", "default", "old", "user")
-    assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN
+    assert (await gang_former.ensure(JOB.ref)).membership is Membership.JOIN
 
 
 class Counting(FakeClient):
@@ -69,46 +69,46 @@ class Counting(FakeClient):
 
 async def test_a_burst_of_pods_costs_one_read_each(cluster: FakeCluster) -> None:
     client = Counting(cluster)
-    formation = build(client).formation
-    group = (await formation.ensure(JOB.ref)).group
+    gang_former = build(client).gang_former
+    group = (await gang_former.ensure(JOB.ref)).group
     assert client.asked["list pods"] == 2, "once before anything was made, and once after the PodGroup was"
     client.asked.clear()
-    assert (await formation.ensure(JOB.ref)).group == group
+    assert (await gang_former.ensure(JOB.ref)).group == group
     assert client.asked == {"get podgroups": 1, "list recent pods": 1}
     cluster.apply(a_pod("first").of(JOB).in_group(group))
-    await formation.ensure(JOB.ref)
+    await gang_former.ensure(JOB.ref)
     client.asked.clear()
     for _ in range(50):
-        assert (await formation.ensure(JOB.ref)).group == group
+        assert (await gang_former.ensure(JOB.ref)).group == group
     assert client.asked == {"get pods": 50}
 
 
 async def test_what_another_replica_formed_is_not_let_in_plain(cluster: FakeCluster) -> None:
     """One replica was refused for good, the other was not; the first never saw a watch event of it."""
-    refused = build(Rejecting(cluster)).formation
+    refused = build(Rejecting(cluster)).gang_former
     assert (await refused.ensure(JOB.ref)).membership is Membership.HOLD
     assert (await refused.ensure(JOB.ref)).membership is Membership.PLAIN
-    formed = await build(FakeClient(cluster)).formation.ensure(JOB.ref)
+    formed = await build(FakeClient(cluster)).gang_former.ensure(JOB.ref)
     again = await refused.ensure(JOB.ref)
     assert (again.membership, again.group) == (Membership.JOIN, formed.group)
 
 
 async def test_a_verdict_yields_to_living_pods_that_say_otherwise(cluster: FakeCluster) -> None:
-    formation = build(FakeClient(cluster)).formation
-    assert (await formation.ensure(JOB.ref)).membership is Membership.JOIN
+    gang_former = build(FakeClient(cluster)).gang_former
+    assert (await gang_former.ensure(JOB.ref)).membership is Membership.JOIN
     cluster.apply(a_pod("plain").of(JOB))
-    assert (await formation.ensure(JOB.ref)).membership is Membership.PLAIN
+    assert (await gang_former.ensure(JOB.ref)).membership is Membership.PLAIN
 
 
 async def test_a_caller_who_comes_as_the_work_ends_starts_it_anew(cluster: FakeCluster) -> None:
     """Between the end of the work and its callbacks: waiting for what is done would never let them run."""
     cluster.apply(a_workload("one").describing(JOB))
     cluster.apply(a_workload("two").describing(JOB))
-    formation = build(FakeClient(cluster)).formation
-    ended = formation._start(JOB.ref)
+    gang_former = build(FakeClient(cluster)).gang_former
+    ended = gang_former._start(JOB.ref)
     await ended.task
-    formation._under_way[JOB.ref.uid] = ended
-    assert (await asyncio.wait_for(formation.ensure(JOB.ref), 5)).membership is Membership.PLAIN
+    gang_former._under_way[JOB.ref.uid] = ended
+    assert (await asyncio.wait_for(gang_former.ensure(JOB.ref), 5)).membership is Membership.PLAIN
 
 
 class Vanishing(FakeClient):
@@ -124,7 +124,7 @@ class Vanishing(FakeClient):
 
 
 async def test_nothing_is_made_again_for_a_job_that_went_meanwhile(cluster: FakeCluster) -> None:
-    decision = await build(Vanishing(cluster)).formation.ensure(JOB.ref)
+    decision = await build(Vanishing(cluster)).gang_former.ensure(JOB.ref)
     assert (decision.membership, decision.reason) == (Membership.HOLD, Reason.JOB_GONE)
     assert sorted(created_by_us(cluster).values()) == [1, 1], "and nothing a second time"
 
@@ -136,7 +136,7 @@ async def test_a_stranger_s_pod_group_is_never_joined_by_the_cache_s_word(cluste
     for each in (own, a_pod_group("one").made_from(own)):
         cluster.apply(each)
     await parts.resync.once()
-    parts.cache.trusted = True
+    parts.cache.has_synced = True
     cluster.apply(a_pod_group("other").made_from(own))  # the stream has not shown it yet
-    decision = await parts.formation.ensure(JOB.ref)
+    decision = await parts.gang_former.ensure(JOB.ref)
     assert (decision.membership, decision.reason) == (Membership.PLAIN, Reason.AMBIGUOUS_POD_GROUPS)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from muster.controllers.podgroup.members import Members, Place
+from muster.api.keys import ObjectKey
+from muster.controllers.podgroup.members import Members
 from muster.kube.client import Object
 from tests.builders import PodBuilder, a_pod
 
@@ -13,13 +14,13 @@ class Index:
     """The members, and whom they told of."""
 
     def __init__(self, *pods: PodBuilder) -> None:
-        self.told: list[Place] = []
+        self.told: list[ObjectKey] = []
         self.members = Members(self.told.append)
         for pod in pods:
             self.members.changed(pod.view())
         self.told.clear()
 
-    def names(self, group: Place = G) -> list[str]:
+    def names(self, group: ObjectKey = G) -> list[str]:
         return sorted(pod.name for pod in self.members.of(group))
 
 
@@ -49,7 +50,7 @@ def member(name: str = "a", group: str = "g") -> PodBuilder:
     ],
 )
 def test_a_change_is_told_to_the_groups_that_it_concerns(
-    known: list[PodBuilder], shown: PodBuilder, told: list[Place]
+    known: list[PodBuilder], shown: PodBuilder, told: list[ObjectKey]
 ) -> None:
     index = Index(*known)
     index.members.changed(shown.view())
@@ -89,11 +90,11 @@ def test_a_full_list_takes_away_what_is_not_in_it() -> None:
 
 def test_complete_between_the_list_and_the_loss_of_the_stream() -> None:
     index = Index()
-    assert not index.members.complete
+    assert not index.members.has_synced
     index.members.replaced([member("a").view()])
-    assert index.members.complete
+    assert index.members.has_synced
     index.members.lost()
-    assert not index.members.complete
+    assert not index.members.has_synced
     assert index.names() == ["a"], "what was known is kept, for what it is worth"
 
 

@@ -1,15 +1,15 @@
-"""The keeper of PodGroups on a cluster in memory: one write at most, and only when nothing is in doubt."""
+"""The protection of PodGroups on a cluster in memory: one write at most, and only when nothing is in doubt."""
 
 import asyncio
 from collections.abc import Callable
 
 import pytest
 
+from muster.api.keys import ObjectKey
 from muster.api.profile import CRD_IN_OWN_GROUP
 from muster.api.v1alpha2.podgroup import PROTECTION
 from muster.controllers.podgroup import protection as module
-from muster.controllers.podgroup.members import Place
-from muster.controllers.podgroup.protection import Keeper
+from muster.controllers.podgroup.protection import PodGroupProtection
 from muster.kube.client import Object
 from muster.kube.errors import Conflict, KubeError, NotFound, ServerFault, Throttled
 from muster.kube.resources import Resource
@@ -42,17 +42,17 @@ class Client(FakeClient):
 
 
 class Kept:
-    """A PodGroup, its pods, and the keeper that looks at both."""
+    """A PodGroup, its pods, and the protection that looks at both."""
 
     def __init__(self, group: PodGroupBuilder, *pods: PodBuilder) -> None:
         self.cluster = FakeCluster()
         self.client = Client(self.cluster)
         self.observer = build(self.client, CRD_IN_OWN_GROUP).observer
-        self.keeper = Keeper(self.observer, WorkQueue())
-        self.observer.cache.trusted = True
+        self.protection = PodGroupProtection(self.observer, WorkQueue())
+        self.observer.cache.has_synced = True
         self.cluster.apply(group)
         self.look()
-        self.keeper.members.replaced([pod.view() for pod in pods])
+        self.protection.members.replaced([pod.view() for pod in pods])
 
     def look(self) -> None:
         """The stream shows the group as it is."""
@@ -77,14 +77,14 @@ def group(min_count: int = 2) -> PodGroupBuilder:
 
 async def test_a_group_that_nobody_needs_goes() -> None:
     kept = Kept(group().being_deleted().protected(), *pods(1, "Succeeded"))
-    await kept.keeper.keep(PLACE)
+    await kept.protection.keep(PLACE)
     assert not kept.exists
     assert [change.actor for change in kept.cluster.history[-2:]] == [MUSTER, MUSTER]
 
 
 async def test_only_our_own_finalizer_is_taken_off() -> None:
     kept = Kept(group().being_deleted().protected("a/b"))
-    await kept.keeper.keep(PLACE)
+    await kept.protection.keep(PLACE)
     assert kept.stored["metadata"]["finalizers"] == ["a/b"]
 
 
@@ -97,18 +97,18 @@ async def test_only_our_own_finalizer_is_taken_off() -> None:
 )
 async def test_the_finalizer_stays(make: Callable[[], Kept]) -> None:
     made = make()
-    await made.keeper.keep(PLACE)
+    await made.protection.keep(PLACE)
     assert made.stored["metadata"]["finalizers"] == [PROTECTION]
     assert not made.client.patches
 
 
 async def test_the_last_member_sets_it_free() -> None:
     kept = Kept(group().being_deleted().protected(), *pods(1))
-    await kept.keeper.keep(PLACE)
+    await kept.protection.keep(PLACE)
     assert kept.exists
-    kept.keeper.members.deleted(pods(1)[0].build())
-    assert len(kept.keeper.queue) == 1, "the group is told of"
-    await kept.keeper.keep(PLACE)
+    kept.protection.members.deleted(pods(1)[0].build())
+    assert len(kept.protection.queue) == 1, "the group is told of"
+    await kept.protection.keep(PLACE)
     assert not kept.exists
 
 
@@ -123,10 +123,10 @@ async def test_the_condition_comes_once_enough_pods_have_nodes_and_stays() -> No
     made = group().reporting(target)
     made.metadata["generation"] = 3
     kept = Kept(made, *pods(1))
-    await kept.keeper.keep(PLACE)
+    await kept.protection.keep(PLACE)
     assert not kept.client.patches
-    kept.keeper.members.replaced([pod.view() for pod in pods(2)])
-    await kept.keeper.keep(PLACE)
+    kept.protection.members.replaced([pod.view() for pod in pods(2)])
+    await kept.protection.keep(PLACE)
     other, condition = kept.stored["status"]["conditions"]
     assert other == target
     assert condition.pop("lastTransitionTime").endswith("Z")
@@ -139,39 +139,39 @@ async def test_the_condition_comes_once_enough_pods_have_nodes_and_stays() -> No
     }
     kept.look()
     for members in (pods(2), pods(1), []):
-        kept.keeper.members.replaced([pod.view() for pod in members])
-        await kept.keeper.keep(PLACE)
+        kept.protection.members.replaced([pod.view() for pod in members])
+        await kept.protection.keep(PLACE)
     assert [part for part, _ in kept.client.patches] == ["status"], "told once, and it never goes back"
 
 
 async def test_a_false_condition_is_replaced() -> None:
     condition = {"type": "PodGroupScheduled", "status": "False", "reason": "Waiting"}
     kept = Kept(group().reporting(condition), *pods(2))
-    await kept.keeper.keep(PLACE)
+    await kept.protection.keep(PLACE)
     assert [each["status"] for each in kept.stored["status"]["conditions"]] == ["True"]
 
 
 async def test_nothing_is_decided_while_the_members_are_being_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LISTING_SECONDS", 0.01)
     kept = Kept(group().being_deleted().protected())
-    kept.keeper.members.lost()
-    await kept.keeper.keep(PLACE)
+    kept.protection.members.lost()
+    await kept.protection.keep(PLACE)
     assert kept.stored["metadata"]["finalizers"] == [PROTECTION]
-    assert await asyncio.wait_for(kept.keeper.queue.get(), 2) == PLACE, "it is looked at again"
+    assert await asyncio.wait_for(kept.protection.queue.get(), 2) == PLACE, "it is looked at again"
 
 
 async def test_a_group_that_is_gone_is_nothing_to_do() -> None:
     kept = Kept(group(), *pods(2))
-    await kept.keeper.keep(("default", "another"))
+    await kept.protection.keep(("default", "another"))
     assert not kept.client.patches
 
 
-@pytest.mark.parametrize("trusted", [True, False], ids=["A36-57 by the cache", "A36-57 by a read"])
-async def test_pods_that_name_an_absent_group_are_no_error(trusted: bool) -> None:
+@pytest.mark.parametrize("synced", [True, False], ids=["A36-57 by the cache", "A36-57 by a read"])
+async def test_pods_that_name_an_absent_group_are_no_error(synced: bool) -> None:
     kept = Kept(group(), a_pod("lost").naming_group("absent").phase("Succeeded"))
-    kept.observer.cache.trusted = trusted
-    await kept.keeper.keep(("default", "absent"))
-    assert (kept.client.patches, kept.client.gets) == ([], 0 if trusted else 1)
+    kept.observer.cache.has_synced = synced
+    await kept.protection.keep(("default", "absent"))
+    assert (kept.client.patches, kept.client.gets) == ([], 0 if synced else 1)
 
 
 ANOTHER = a_pod("other").naming_group("another").bound()
@@ -190,7 +190,7 @@ ANOTHER = a_pod("other").naming_group("another").bound()
 )
 async def test_which_pods_keep_a_group_that_is_deleted(members: list[PodBuilder], active: bool) -> None:
     kept = Kept(group().being_deleted().protected(), *members)
-    await kept.keeper.keep(PLACE)
+    await kept.protection.keep(PLACE)
     assert kept.exists is active
 
 
@@ -198,16 +198,16 @@ async def test_what_was_looked_at_is_what_is_changed() -> None:
     kept = Kept(group(), *pods(2))
     kept.cluster.update("podgroups", *PLACE, lambda raw: raw["metadata"].update(labels={"a": "b"}), "user")
     with pytest.raises(Conflict):
-        await kept.keeper.keep(PLACE)
+        await kept.protection.keep(PLACE)
     assert "status" not in kept.stored
 
 
 @pytest.fixture
 def retried(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long the keeper was told to wait, each time that it tries again."""
+    """How long the protection was told to wait, each time that it tries again."""
     seconds: list[float] = []
 
-    def retry(self: WorkQueue[Place], key: Place, at_least_seconds: float = 0.0) -> None:
+    def retry(self: WorkQueue[ObjectKey], key: ObjectKey, at_least_seconds: float = 0.0) -> None:
         seconds.append(at_least_seconds)
         self.add(key)
 
@@ -216,8 +216,8 @@ def retried(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 async def worked(kept: Kept) -> None:
-    kept.keeper.queue.add(PLACE)
-    running = asyncio.create_task(kept.keeper.workers().run())
+    kept.protection.queue.add(PLACE)
+    running = asyncio.create_task(kept.protection.workers().run())
     await asyncio.sleep(0.05)
     assert not running.done(), "whatever goes wrong, the workers live"
     running.cancel()
@@ -262,16 +262,16 @@ async def test_a_bug_of_ours_does_not_end_the_keeper(retried: list[float], caplo
 async def test_while_nothing_is_watched_a_group_without_members_is_read() -> None:
     kept = Kept(group().protected(), *pods(1, "Succeeded"))
     kept.cluster.update("podgroups", *PLACE, lambda raw: raw["metadata"].update(deletionTimestamp=LONG_AGO), "user")
-    await kept.keeper.keep(PLACE)
+    await kept.protection.keep(PLACE)
     assert kept.exists, "the streams are up: they will tell"
-    kept.observer.cache.trusted = False
-    await kept.keeper.keep(PLACE)
+    kept.observer.cache.has_synced = False
+    await kept.protection.keep(PLACE)
     assert not kept.exists
 
 
 async def test_while_nothing_is_watched_a_group_with_members_costs_no_read() -> None:
     kept = Kept(group(), *pods(1))
-    kept.observer.cache.trusted = False
+    kept.observer.cache.has_synced = False
     kept.cluster.remove("podgroups", *PLACE, "user", force=True)
-    await kept.keeper.keep(PLACE)
+    await kept.protection.keep(PLACE)
     assert not kept.client.gets

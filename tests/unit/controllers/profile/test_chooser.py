@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE, Dialect
+from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE, ApiProfile
 from muster.controllers.profile import chooser as module
 from muster.controllers.profile.agreement import PROFILE_ANNOTATION, Agreement, LeaseAgreement, OwnAgreement
 from muster.controllers.profile.chooser import ProfileChooser
@@ -25,7 +25,7 @@ INDEX = {"batch.kubernetes.io/job-completion-index": "0"}
 class Server(FakeClient):
     """One of the API servers of a cluster, with its own idea of what it serves."""
 
-    def __init__(self, cluster: FakeCluster, *serves: Dialect) -> None:
+    def __init__(self, cluster: FakeCluster, *serves: ApiProfile) -> None:
         super().__init__(cluster)
         self.serves = serves
         self.error: KubeError | None = None
@@ -97,7 +97,7 @@ async def test_a_leader_does_not_leave_living_gangs_and_does_once_they_are_gone(
     assert "does not leave gangs that live" in told.problem
     cluster.remove("pods", "default", "member", USER)
     await settled(second)
-    assert (agreed(cluster), second.using) == (CRD_IN_OWN_GROUP.profile, CRD_IN_OWN_GROUP)
+    assert (agreed(cluster), second.using) == (CRD_IN_OWN_GROUP.name, CRD_IN_OWN_GROUP)
     assert await first.is_outdated()
     assert await first.look() == Change(CRD_IN_OWN_GROUP), "the other one follows"
 
@@ -120,7 +120,7 @@ async def test_a_pinned_leader_changes_at_once_and_the_others_follow(cluster: Fa
     cluster.apply(a_pod("member").of(JOB).labelled(**INDEX).in_group("g"))
     pinned = a_chooser(server, setting="scheduling.muster.dev")
     await settled(pinned)
-    assert (pinned.using, agreed(cluster)) == (CRD_IN_OWN_GROUP, CRD_IN_OWN_GROUP.profile)
+    assert (pinned.using, agreed(cluster)) == (CRD_IN_OWN_GROUP, CRD_IN_OWN_GROUP.name)
     assert await auto.look() == Change(CRD_IN_OWN_GROUP)
 
 

@@ -1,4 +1,4 @@
-"""Runs Muster beside a cluster for as long as the cluster lives: `python -m demo_show.companion CLUSTER COMMAND...`.
+"""Runs Muster beside a cluster for as long as the cluster lives: `python -m demo_show.sidecar CLUSTER COMMAND...`.
 
 So `hack/cluster down` is all that it takes to end both, and nothing is left when the demo is killed.
 """

@@ -20,7 +20,7 @@ from tests.unit.core.seeing import (
     saw,
 )
 
-LEAVING = replace(RULES, being_left=True)
+LEAVING = replace(RULES, draining=True)
 MINE = a_workload("mine").describing(JOB)
 MY_GROUP = a_pod_group("my-group").made_from(MINE)
 SUSPENDED = a_gang("test-job").uid("test-job-uid").suspended()

@@ -1,4 +1,4 @@
-"""Where the play takes place: a local cluster of its own with Muster in it, and nothing left when it is over."""
+"""Where the demo takes place: a local cluster of its own with Muster in it, and nothing left when it is over."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MUSTER_GRACE = 6.0
 
 
 @dataclass(slots=True)
-class Venue:
+class DemoCluster:
     name: str
     muster: Path
     """The command that is shown."""
@@ -67,7 +67,7 @@ class Venue:
         command = [str(self.muster), "run", "--dev", "--kubeconfig", account]
         with self.muster_log.open("ab") as log:
             self._muster = subprocess.Popen(
-                [sys.executable, "-m", "demo_show.companion", self.name, *command],
+                [sys.executable, "-m", "demo_show.sidecar", self.name, *command],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -98,19 +98,19 @@ class Venue:
 
 
 @contextlib.contextmanager
-def opened(name: str, muster: Path, say: Callable[[str], None]) -> Iterator[Venue]:
-    """The venue, which is left up only if somebody called `keep`."""
-    venue = Venue(name, muster)
-    venue.refuse_if_taken()
+def opened(name: str, muster: Path, say: Callable[[str], None]) -> Iterator[DemoCluster]:
+    """The cluster, which is left up only if somebody called `keep`."""
+    cluster = DemoCluster(name, muster)
+    cluster.refuse_if_taken()
     try:
         say(f"Starting a local control plane (etcd, kube-apiserver, controller-manager, scheduler) and {NODES} nodes.")
-        venue.start_cluster()
+        cluster.start_cluster()
         say("Starting Muster.")
-        venue.start_muster()
-        yield venue
+        cluster.start_muster()
+        yield cluster
     finally:
-        if not venue.kept:
+        if not cluster.kept:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C must not leave half of it behind
             say("Taking everything down.")
-            venue.end()
+            cluster.end()

@@ -1,4 +1,4 @@
-"""The play: four acts, each ends with the promises that it was about."""
+"""The demo: four acts, each ends with the promises that it was about."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import yaml
 
 from demo_show import promises
 from demo_show.api import Api
-from demo_show.backstage import JOBS, PODS
 from demo_show.promises import Promise, first_complaint
 from demo_show.record import JobFacts
+from demo_show.setup import JOBS, PODS
 from demo_show.show import Audience, Show
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -27,7 +27,7 @@ _HOLD = 5.0
 """Seconds in which a gang without room could start by mistake."""
 
 
-class Play:
+class Scenario:
     def __init__(self, api: Api, show: Show, audience: Audience, check_record: Callable[[], None]) -> None:
         self._api = api
         self._show = show

@@ -4,7 +4,7 @@ import pytest
 
 from muster.core import ownership
 from muster.core.actions import CreateWorkload
-from muster.core.decide import Membership, Rules, anchor_of, decide
+from muster.core.decide import Membership, Rules, decide, own_pod_group
 from muster.core.eligibility import Policy
 from muster.core.naming import pod_group_name
 from muster.core.observed import Observed
@@ -23,7 +23,7 @@ from tests.unit.core.seeing import (
 )
 
 RIVAL = a_workload("rival").describing(JOB)
-OTHER_SETTINGS = Rules(RULES.dialect, Policy(scheduler_names=frozenset()))
+OTHER_SETTINGS = Rules(RULES.profile, Policy(scheduler_names=frozenset()))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_where_a_pod_waits_for_it(seen: Observed, reason: Reason) -> None:
     ],
 )
 def test_what_is_no_anchor(group: object) -> None:
-    assert anchor_of(saw(groups=[group])) is None  # type: ignore[list-item]
+    assert own_pod_group(saw(groups=[group])) is None  # type: ignore[list-item]
 
 
 PLANTED = a_pod_group(pod_group_name("aaa", "workers")).ours().naming_workload("aaa").controlled_by(JOB).gang(1000)
@@ -109,7 +109,7 @@ MADE_FROM_RIVAL = a_pod_group(pod_group_name("rival", "workers")).ours().made_fr
 
 
 @pytest.mark.parametrize(
-    ("seen", "anchor"),
+    ("seen", "own_group"),
     [
         pytest.param(saw(groups=[PLANTED, our_group()]), GROUP_NAME, id="the Job's own name comes first"),
         pytest.param(
@@ -132,10 +132,10 @@ MADE_FROM_RIVAL = a_pod_group(pod_group_name("rival", "workers")).ours().made_fr
         ),
     ],
 )
-def test_a_planted_one_comes_last(seen: Observed, anchor: str) -> None:
-    found = anchor_of(seen)
+def test_a_planted_one_comes_last(seen: Observed, own_group: str) -> None:
+    found = own_pod_group(seen)
     assert found is not None
-    assert found.metadata.name == anchor
+    assert found.metadata.name == own_group
 
 
 def test_a_name_is_looked_for_in_the_series_once() -> None:

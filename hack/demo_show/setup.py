@@ -55,7 +55,7 @@ async def _record(api: Api, record: Record, kind: Kind, revision: str) -> None:
         record.note(kind, change, body, time.monotonic())
 
 
-async def wait_for_gate(api: Api, muster_ended: Callable[[], bool]) -> None:
+async def wait_for_webhook(api: Api, muster_ended: Callable[[], bool]) -> None:
     """Until the API server really asks Muster about pods: it learns of new webhooks a moment after their creation."""
     deadline = time.monotonic() + _MUSTER_TIMEOUT
     while True:
