@@ -30,4 +30,4 @@ class LatencyTracker:
         if began is None or self._done.recall((uid, stage)):
             return
         self._done.remember((uid, stage), True)
-        self.metrics.gang_former.labels(stage).observe(time.monotonic() - began)
+        self.metrics.formation.labels(stage).observe(time.monotonic() - began)

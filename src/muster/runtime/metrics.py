@@ -33,7 +33,7 @@ class Metrics:
         self.split_gangs = gauge(
             "muster_split_gangs", "Gangs with pods that wait in the PodGroup for pods that are in no group"
         )
-        self.gang_former = Histogram(
+        self.formation = Histogram(
             "muster_formation_seconds",
             "Time from this replica's first sight of a Job until it made the workload and the podgroup, and until it "
             "saw it scheduled",
