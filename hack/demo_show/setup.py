@@ -1,4 +1,4 @@
-"""Behind the scenes: the watches that fill the record, and the proof that Muster's gate is in the API server's path."""
+"""The watches that fill the record, and the proof that the API server calls Muster's pod webhook."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MUSTER_TIMEOUT = 30.0
 _PROBE_SECONDS = 0.2
 # The API server counts the calls of every webhook that were answered.
 _GATE_WAS_ASKED = re.compile(
-    r'^apiserver_admission_webhook_request_total\{[^}]*code="200"[^}]*name="pod-gate\.muster\.dev"', re.MULTILINE
+    r'^apiserver_admission_webhook_request_total\{[^}]*code="200"[^}]*name="pods\.muster\.dev"', re.MULTILINE
 )
 
 

@@ -23,8 +23,8 @@ def test_it_is_clean(values: str) -> None:
     [
         pytest.param("replicas=0", "at '/replicas': minimum: got 0, want 1", id="too few replicas"),
         pytest.param("replica=3", "additional properties 'replica' not allowed", id="a misspelt key"),
-        pytest.param("webhooks.podGate.failurePolicy=Maybe", "'/webhooks/podGate/failurePolicy'", id="no such policy"),
-        pytest.param("webhooks.podGate.timeoutSeconds=60", "maximum: got 60, want 30", id="a timeout beyond the limit"),
+        pytest.param("webhooks.pods.failurePolicy=Maybe", "'/webhooks/pods/failurePolicy'", id="no such policy"),
+        pytest.param("webhooks.pods.timeoutSeconds=60", "maximum: got 60, want 30", id="a timeout beyond the limit"),
         pytest.param(
             "webhooks.gate.timeoutSeconds=2", "additional properties 'gate' not allowed", id="no such webhook"
         ),
@@ -58,9 +58,9 @@ def test_muster_takes_the_settings(values: str, tmp_path: Path) -> None:
 
 def test_the_settings_say_what_the_values_say() -> None:
     settings = yaml.safe_load(settings_in(rendered("everything")))
-    gate, guard = settings["webhooks"]["podGate"], settings["webhooks"]["parallelismGuard"]
-    assert (gate["failurePolicy"], gate["timeoutSeconds"], guard["failurePolicy"]) == ("Ignore", 3, "Fail")
-    assert gate["namespaceSelector"] == {"matchLabels": {"gangs": "yes"}}, "the common one"
+    pods, guard = settings["webhooks"]["pods"], settings["webhooks"]["parallelismGuard"]
+    assert (pods["failurePolicy"], pods["timeoutSeconds"], guard["failurePolicy"]) == ("Ignore", 3, "Fail")
+    assert pods["namespaceSelector"] == {"matchLabels": {"gangs": "yes"}}, "the common one"
     assert guard["namespaceSelector"] == {"matchExpressions": [{"key": "guarded", "operator": "Exists"}]}, "its own"
     assert settings["service"] == {"name": "muster", "namespace": "muster-system", "port": 443}
     serving = {"address": "0.0.0.0", "port": 10443, "healthPort": 10080, "drainSeconds": 7}

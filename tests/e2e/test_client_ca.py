@@ -90,7 +90,7 @@ def post(port: int, client: KeyPair | None, version: ssl.TLSVersion = ssl.TLSVer
     if client is not None:
         trust.load_cert_chain(client.certificate, client.key)
     with urllib3.PoolManager(ssl_context=trust, retries=False) as pool:
-        return int(pool.request("POST", f"https://127.0.0.1:{port}/pod-gate", body=REVIEW, timeout=5).status)
+        return int(pool.request("POST", f"https://127.0.0.1:{port}/pods", body=REVIEW, timeout=5).status)
 
 
 def test_a_gang_starts_where_the_api_server_shows_its_certificate(cluster: Cluster, muster: Muster) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.support.api import Api, Object
 from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.muster import Muster, gate_is_asked
+from tests.e2e.support.muster import Muster, webhook_is_called
 from tests.e2e.support.objects import all_pods, gang_job, group_of, is_running, job, pods_of
 from tests.e2e.support.pairs import assert_one_pair
 from tests.e2e.support.waiting import always, eventually
@@ -43,12 +43,12 @@ def not_started(cluster: Cluster, log: Path) -> Iterator[Muster]:
 
 def test_it_serves_on_a_free_loopback_port_and_registers_itself_by_url(api: Api, one: Muster) -> None:
     with one:
-        gate, guard = (webhook(api, kind) for kind in KINDS)
-        assert address(gate)[0] == "127.0.0.1"
-        assert address(gate) == address(guard)
-        assert listening_addresses(one.pid) >= {address(gate)}
+        mutating, guard = (webhook(api, kind) for kind in KINDS)
+        assert address(mutating)[0] == "127.0.0.1"
+        assert address(mutating) == address(guard)
+        assert listening_addresses(one.pid) >= {address(mutating)}
         assert {host for host, _port in listening_addresses(one.pid)} == {"127.0.0.1"}
-        for hook in (gate, guard):
+        for hook in (mutating, guard):
             assert "service" not in hook["clientConfig"]
             assert_serves_a_certificate_of_this_authority(hook)
 
@@ -114,7 +114,7 @@ def test_a_second_one_takes_over_and_keeps_it_when_the_first_ends(api: Api, one:
             assert not set(of_the_first.values()) & set(of_the_second.values())
             assert one.terminate() == 0
             assert registered(api) == of_the_second
-            assert gate_is_asked(api)
+            assert webhook_is_called(api)
         assert not registered(api)
 
 

@@ -22,7 +22,7 @@ def test_the_webhooks_follow_the_api(tmp_path: Path) -> None:
             assert command("crds", "install", kubeconfig=stock.kubeconfig).code == 0
             replicas.wait_until_ready(90)
             webhooks = stock.api.get("mutatingwebhookconfigurations", "muster")["webhooks"]
-            assert [each["name"] for each in webhooks] == ["pod-gate.muster.dev", "pod-groups.muster.dev"]
+            assert [each["name"] for each in webhooks] == ["pods.muster.dev", "pod-groups.muster.dev"]
             runs_as_a_group(stock)
             stock.restart("--profile", "native")
             eventually(lambda: "because gangs of it live" in replicas.logs(), "Muster says why it keeps the CRDs", 60)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.support.api import Api, Object
 from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.muster import gate_is_asked
+from tests.e2e.support.muster import webhook_is_called
 from tests.e2e.support.objects import gang_job
 from tests.e2e.support.relay import Relay, far_away
 from tests.e2e.support.replicas import NAMESPACE, Replica, Replicas
@@ -57,7 +57,7 @@ def test_a_flood_of_eager_work_costs_neither_the_lead_nor_an_answer(
                 lease = lease_of(api)
                 assert (lease["holderIdentity"], lease["leaseTransitions"]) == (holder, before["leaseTransitions"])
                 renewed.add(lease["renewTime"])
-                answers.append(seconds_of(lambda: gate_is_asked(api, namespace)))
+                answers.append(seconds_of(lambda: webhook_is_called(api, namespace)))
                 sentences |= {each.readyz() for each in replicas}
                 time.sleep(0.5)
         still_queued = metric(leader, "muster_queue_depth", '{queue="jobs"}')
@@ -74,7 +74,7 @@ def test_a_flood_of_eager_work_costs_neither_the_lead_nor_an_answer(
 
 def seconds_of(asked: Callable[[], bool]) -> float:
     began = time.monotonic()
-    assert asked(), "the gate answers for itself"
+    assert asked(), "the webhook answers for itself"
     return time.monotonic() - began
 
 

@@ -124,7 +124,7 @@ def assert_all_bounded(process: Process, path: str, raws: list[Object], count: i
 def test_refused_pods_with_owner_uids_of_a_megabyte(process: Process, count: int) -> None:
     pod = a_pod().of(a_gang("train").uid("FILLER")).build()
     del pod["metadata"]["labels"]
-    assert_all_bounded(process, "/pod-gate", [pod], count, allowed=False, dry=False)
+    assert_all_bounded(process, "/pods", [pod], count, allowed=False, dry=False)
 
 
 FIELDS: dict[str, Callable[[Object], None]] = {

@@ -145,7 +145,7 @@ def has_its_pods(api: Api, namespace: str, name: str) -> bool:
 def is_refused(api: Api, namespace: str, name: str) -> bool:
     assert pods_of(api, namespace, name) == []
     told = [event["message"] for event in events_on(api, namespace, name, "FailedCreate")]
-    return any('failed calling webhook "pod-gate.muster.dev"' in message for message in told)
+    return any('failed calling webhook "pods.muster.dev"' in message for message in told)
 
 
 def assert_well_afterwards(api: Api, namespace: str, waiting: Object, policy: str) -> None:

@@ -106,13 +106,13 @@ class Stage:
 
 STAGES = {
     "observe": Stage("jobs", WAITS),
-    "decide": Stage("pod-gate", WAITS),
+    "decide": Stage("pods", WAITS),
     "resync": Stage("resync", STARTS),
     "execute": Stage("jobs", WAITS),
     "report": Stage("jobs", STARTS),
     "posting": Stage("events", STARTS, event=False),
     "reconcile": Stage("jobs", STARTS),
-    "gate": Stage("pod-gate", WAITS),
+    "pod-webhook": Stage("pods", WAITS),
     "status": Stage("gang-status", STARTS),
     "watch": Stage("watch", STARTS),
     "parse": Stage("watch", WAITS, event=False),
@@ -244,7 +244,7 @@ def is_ready(replica: Replica) -> bool:
     return replica.readyz() == (200, "ready")
 
 
-IGNORE = {"podGate": {"failurePolicy": "Ignore", "timeoutSeconds": 20}}
+IGNORE = {"pods": {"failurePolicy": "Ignore", "timeoutSeconds": 20}}
 """So long that no call is lost to a busy machine: what passes without its gang does so for the planted bug."""
 
 
@@ -257,17 +257,19 @@ def test_where_muster_keeps_the_pod_groups_a_bug_concerns_one_of_them(tmp_path: 
         install_crds(cluster)
         api = cluster.api
         with begun(cluster, tmp_path, 1, webhooks=IGNORE) as muster:
-            for name in ("bad-keeper", "bad-member", "bad-gate", "good"):
+            for name in ("bad-protection", "bad-member", "bad-pod-webhook", "good"):
                 api.create("jobs", gang_job(name, SIZE), "default")
-            for name in ("bad-keeper", "bad-member", "good"):
+            for name in ("bad-protection", "bad-member", "good"):
                 assert_starts_as_a_gang(api, "default", name)
             eventually(partial(is_marked_scheduled, api, "good"), "the PodGroup is marked as scheduled", SECONDS)
-            for task in ("podgroups", "pod-reflector", "pod-gate"):
+            for task in ("podgroups", "pod-reflector", "pods"):
                 eventually(lambda task=task: sum_of(muster, task) > 0, f"{task} counts the bug", SECONDS)  # type: ignore[misc]
-            assert not is_marked_scheduled(api, "bad-keeper")
-            plain = eventually(partial(all_pods, api, "default", "bad-gate", SIZE, is_bound), "plain pods", SECONDS)
+            assert not is_marked_scheduled(api, "bad-protection")
+            plain = eventually(
+                partial(all_pods, api, "default", "bad-pod-webhook", SIZE, is_bound), "plain pods", SECONDS
+            )
             assert {group_of(pod) for pod in plain} == {None}
-            assert_one_event(api, "default", "bad-gate")
+            assert_one_event(api, "default", "bad-pod-webhook")
             muster.assert_alive()
     finally:
         cluster.down()

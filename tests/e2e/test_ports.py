@@ -48,7 +48,7 @@ def request_bytes(gang: Object) -> bytes:
         "object": pod_of(gang),
     }
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
-    return http("/pod-gate?timeout=2s", json.dumps(review).encode())
+    return http("/pods?timeout=2s", json.dumps(review).encode())
 
 
 @pytest.fixture(scope="module")

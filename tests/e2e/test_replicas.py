@@ -47,7 +47,7 @@ def leader(api: Api, replicas: Replicas) -> Replica:
 def seconds_until_next_write(
     api: Api, replicas: Replicas, namespace: str, name: str, end: Callable[[], object]
 ) -> float:
-    """From the leader's end to the pair of a Job that only eager work can make: no pod of it reaches a gate."""
+    """From the leader's end to the pair of a Job that only eager work can make: no pod of it reaches a webhook."""
     with replicas.relay.cut():
         began = time.monotonic()
         end()
@@ -108,7 +108,7 @@ class Load:
 
     def _has_its_pods(self, name: str) -> bool:
         """The Job controller counts by name what it has asked for: a Job that is replaced while its pods are being
-        created waits for those of the one before it, for five minutes, whoever holds the gate."""
+        created waits for those of the one before it, for five minutes, whoever holds the webhook."""
         return len(pods_of(self._api, self._namespace, name)) == SIZE
 
 

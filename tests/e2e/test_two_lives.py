@@ -1,4 +1,4 @@
-"""The gate and the guard when the API server is slow, and when watching is dead: they answer, in time, and rightly."""
+"""Pod webhook and guard when the API server is slow, and when watching is dead: they answer, in time, and rightly."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.support.api import Api
 from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.https import ask_gate, ask_guard, pod_of, readyz
+from tests.e2e.support.https import ask_guard, ask_pod_webhook, pod_of, readyz
 from tests.e2e.support.muster import Muster
 from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
 from tests.e2e.support.pairs import pair_of
@@ -49,12 +49,12 @@ def behind(local: Cluster, relay: Relay, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.parametrize("seconds", [2, 5])
-def test_on_a_slow_api_the_gate_refuses_within_its_share_of_the_timeout(
+def test_on_a_slow_api_the_pod_webhook_refuses_within_its_share_of_the_timeout(
     api: Api, relay: Relay, behind: Muster, namespace: str, seconds: int
 ) -> None:
     made = api.create("jobs", gang_job("train", suspend=True), namespace)
     with relay.meddling(slow(seconds + 5, "pods")):
-        answer = ask_gate(api, pod_of(made), namespace, timeout=f"{seconds}s")
+        answer = ask_pod_webhook(api, pod_of(made), namespace, timeout=f"{seconds}s")
     assert not answer.allowed
     share = SHARE_OF_TIMEOUT * seconds
     assert f"could not be formed within {share:.1f} s" in answer.message

@@ -1,4 +1,4 @@
-"""The Job controller of the model: it makes pods through the real pod gate, one first, then twice as many each time."""
+"""The Job controller of the model: it makes pods through the real pod webhook, first one, then twice as many."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 60.0
 @dataclass(slots=True)
 class JobController:
     cluster: FakeCluster
-    gate: Callable[[], PodWebhook]
+    webhook: Callable[[], PodWebhook]
     """Whichever replica answers now."""
     refusals: list[str] = field(default_factory=list)
     _made: int = 0
@@ -84,13 +84,13 @@ class JobController:
         namespace = pod["metadata"]["namespace"]
         if "schedulingGroup" not in pod["spec"]:  # as the webhook's match condition says
             review = Review.parse(orjson.dumps(a_review(pod, namespace=namespace)))
-            gate = self.gate()
-            verdict = await gate.review(review, PATIENCE_SECONDS)
+            webhook = self.webhook()
+            verdict = await webhook.review(review, PATIENCE_SECONDS)
             if not verdict.allowed:
                 self.refusals.append(verdict.message)
                 return False
             if verdict.join:
-                pod = patched(pod, gate.gang_former.observer.profile.join(verdict.join, pod))
+                pod = patched(pod, webhook.gang_former.observer.profile.join(verdict.join, pod))
         self.cluster.create("pods", namespace, pod, JOB_CONTROLLER)
         return True
 

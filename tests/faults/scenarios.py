@@ -85,8 +85,8 @@ _LEFTOVER = a_workload("leftover").uid("l").ours().describing(_EARLIER).controll
 _OWN = a_workload("own").uid("own-uid").describing(gang()).gang(3)
 
 CONTROLLER_FIRST = Scenario("the controller comes first", (gang(),), pods_from_round=1)
-GATE_ONLY = Scenario("the gate is on its own", (gang(),), watching=False)
-RACE = Scenario("controller and gate race", (gang(),), racing=True)
+WEBHOOK_ONLY = Scenario("the webhook is on its own", (gang(),), watching=False)
+RACE = Scenario("controller and webhook race", (gang(),), racing=True)
 REPLICAS = Scenario("two replicas race", (gang(),), racing=True, replicas=2)
 ONE_RESTARTS = Scenario(
     "one of two replicas restarts", (gang(),), replicas=2, pods_from_round=1, script={1: _restart_one}
@@ -142,7 +142,7 @@ CHANGED_MIND = Scenario(
 
 ALL = (
     CONTROLLER_FIRST,
-    GATE_ONLY,
+    WEBHOOK_ONLY,
     RACE,
     REPLICAS,
     ONE_RESTARTS,
@@ -226,6 +226,6 @@ RESIZES: list[Any] = [
 
 WITH_CRDS = tuple(
     replace(story, name=f"{story.name}, with CRDs", profile=CRD_IN_OWN_GROUP)
-    for story in (GATE_ONLY, REPLICAS, RECREATED, PLAIN_PODS)
+    for story in (WEBHOOK_ONLY, REPLICAS, RECREATED, PLAIN_PODS)
 )
 """The stories in which the pods' own word on their group matters most, where they give it by annotation."""

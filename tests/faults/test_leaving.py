@@ -11,11 +11,11 @@ from tests.faults.disturbances import ACTORS
 from tests.faults.scenarios import (
     CONTROLLER_FIRST,
     DIFFERENT_SETTINGS,
-    GATE_ONLY,
     OWN_PAIR,
     RACE,
     REPLICAS,
     RESUMED,
+    WEBHOOK_ONLY,
     gang,
 )
 from tests.faults.test_mutants import membership_is_not_sticky
@@ -23,19 +23,19 @@ from tests.faults.world import Call, Disturbance, NeverSettled, Process, Scenari
 from tests.unit.core.seeing import our_group, our_workload
 
 LAGS = (0, 2, 4)
-GATES = replace(REPLICAS, name="two gates", eager=False)
-"""No gate stands aside before nobody leads any more (core/election.py). So of two replicas neither is eager."""
-FORMED = replace(GATES, name="two gates, and a pair", start=(gang(), our_workload(gang()), our_group(gang())))
+TWO_REPLICAS = replace(REPLICAS, name="two replicas", eager=False)
+"""No replica stands aside before nobody leads any more (core/election.py). So of two replicas neither is eager."""
+FORMED = replace(TWO_REPLICAS, name="two replicas, and a pair", start=(gang(), our_workload(gang()), our_group(gang())))
 STORIES = (
     CONTROLLER_FIRST,
-    GATE_ONLY,
+    WEBHOOK_ONLY,
     RACE,
     RESUMED,
-    GATES,
+    TWO_REPLICAS,
     FORMED,
-    replace(GATES, name="two gates, and half a pair", start=(gang(), our_workload(gang()))),
-    replace(GATES, name="two gates with different settings", policies=DIFFERENT_SETTINGS.policies),
-    replace(GATES, name="two gates, and a user's own pair", start=OWN_PAIR.start),
+    replace(TWO_REPLICAS, name="two replicas, and half a pair", start=(gang(), our_workload(gang()))),
+    replace(TWO_REPLICAS, name="two replicas with different settings", policies=DIFFERENT_SETTINGS.policies),
+    replace(TWO_REPLICAS, name="two replicas, and a user's own pair", start=OWN_PAIR.start),
 )
 FEW, MANY = 15, 1
 """Every how many calls the second replica learns of it."""
@@ -92,7 +92,7 @@ async def test_a_replica_that_does_not_look_at_living_pods_splits_a_gang(monkeyp
     membership_is_not_sticky(monkeypatch)
     for lag in LAGS:
         for first, second in moments(FEW):
-            if (await left_at(GATES, first, second, lag))[1]:
+            if (await left_at(TWO_REPLICAS, first, second, lag))[1]:
                 return
     raise AssertionError("it was not found")
 
@@ -103,6 +103,6 @@ async def test_nor_while_somebody_acts(actor: str) -> None:
     for first in range(1, 16):
         for at in range(1, 16):
             plan = {first: _learns(0), at + first: ACTORS[actor], at + first + 4: _learns(1)}
-            world = World(GATES, plan, lag=2)
+            world = World(TWO_REPLICAS, plan, lag=2)
             await world.run()
             assert not world.oracle.violations, (first, at, world.oracle.violations)

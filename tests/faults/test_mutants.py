@@ -70,7 +70,7 @@ def membership_is_not_sticky(patch: Patch) -> None:
     patch.setattr(decide, "_follow", lambda group, job, seen, rules: decide._form(job, seen, rules))
 
 
-def the_gate_never_holds(patch: Patch) -> None:
+def the_webhook_never_holds(patch: Patch) -> None:
     def admit(decision: Decision) -> Verdict:
         return ALLOWED if decision.membership is Membership.HOLD else admit_pod(decision)
 
@@ -109,7 +109,7 @@ MUTANTS = (
     pod_group_before_workload,
     pods_are_not_looked_at,
     membership_is_not_sticky,
-    the_gate_never_holds,
+    the_webhook_never_holds,
     pods_before_their_pod_group,
     a_lost_pod_group_stays_lost,
     an_unfinished_pair_is_given_up,

@@ -9,7 +9,7 @@ from tests.faults.world import Scenario
 
 LAGS = (1, 2, 3, 4, 5, 6)
 TWO_REPLICAS = [scenario for scenario in (*ALL, *WITH_CRDS) if scenario.replicas > 1]
-"""Both work on every Job, nobody leads, and the gate is asked in turn."""
+"""Both work on every Job, nobody leads, and the webhook is asked in turn."""
 
 
 @pytest.mark.parametrize("scenario", [*ALL, *WITH_CRDS, *RESIZES], ids=str)

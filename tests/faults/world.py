@@ -59,13 +59,13 @@ class Scenario:
     start: tuple[Builder, ...]
     profile: ApiProfile = NATIVE
     watching: bool = True
-    """False: the streams are down, and the gate is on its own."""
+    """False: the streams are down, and the webhook is on its own."""
     eager: bool = True
     """False: they look, but nobody leads, so nothing is made before a pod asks for it."""
     racing: bool = False
-    """Controller and gate at the same time, instead of one after the other."""
+    """Controller and webhook at the same time, instead of one after the other."""
     replicas: int = 1
-    """With two, both work on every Job, and the gate is asked in turn."""
+    """With two, both work on every Job, and the webhook is asked in turn."""
     policies: tuple[Policy, ...] = (Policy(),)
     """The settings of each replica; the last one's are those of the rest."""
     creates: int = 2
@@ -100,7 +100,7 @@ class Process:
         gang_former = GangFormer(
             observer, Executor(observer), rules, self.recorder, Health(), draining=lambda: self.draining
         )
-        self.gate = PodWebhook(gang_former)
+        self.webhook = PodWebhook(gang_former)
         self.reconciler = Reconciler(self.cache, self.queue, gang_former, rules)
         self.resync = Resync(observer, self.queue, rules, every_seconds=300)
         self.intake = Intake(self.cache, self.queue, gang_former)
@@ -169,7 +169,7 @@ class World:
         self.processes = [Process(self, number) for number in range(scenario.replicas)]
         turns = count()
         self.job_controller = JobController(
-            self.cluster, lambda: self.processes[next(turns) % len(self.processes)].gate
+            self.cluster, lambda: self.processes[next(turns) % len(self.processes)].webhook
         )
 
     async def disturbed(self, process: Process, call: Call[Answer]) -> Answer:

@@ -36,7 +36,7 @@ certificates:
   leafDays: {{ int .Values.certificates.leafDays }}
 {{- end }}
 webhooks:
-{{- range $name := list "podGate" "parallelismGuard" "podGroups" "intents" }}
+{{- range $name := list "pods" "parallelismGuard" "podGroups" "intents" }}
 {{- $webhook := index $.Values.webhooks $name }}
   {{ $name }}:
 {{- if $webhook.failurePolicy }}

@@ -37,7 +37,7 @@ from muster.runtime.tasks import Task
 
 logger = logging.getLogger(__name__)
 
-PODS_PATH = "/pod-gate"
+PODS_PATH = "/pods"
 GUARD_PATH = "/parallelism-guard"
 POD_GROUPS_PATH = "/pod-groups"
 INTENTS_PATH = "/intents"

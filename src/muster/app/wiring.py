@@ -88,18 +88,18 @@ def build(cluster: Cluster, profile: ApiProfile) -> Parts:
     errors, pod_groups = recorder.errors, WorkQueue[ObjectKey](metrics.retries.labels("podgroups").inc)
     protection = None if profile.native else PodGroupProtection(observer, pod_groups, errors)
     pod_groups_review = None if profile.native else PodGroupReview(Completion(observer), profile)
-    adopt_existing_only = settings.webhooks.pod_gate.is_selective
+    adopt_existing_only = settings.webhooks.pods.is_selective
     look = remembered(protection.members) if protection else listed(observer)
-    statuses = WorkQueue[JobKey](metrics.retries.labels("telling").inc)
+    statuses = WorkQueue[JobKey](metrics.retries.labels("gang-status").inc)
     gang_status = GangStatusController(cache, rules, recorder, look, statuses, profile.native, adopt_existing_only)
-    pods = PodWebhook(gang_former, fail_open=settings.webhooks.pod_gate.failure_policy == "Ignore")
+    pods = PodWebhook(gang_former, fail_open=settings.webhooks.pods.failure_policy == "Ignore")
     guard = ParallelismGuard(observer, rules, recorder)
     handlers = WebhookHandlers(profile, pods, guard, pod_groups_review, IntentReview(cache, rules))
     on_pod_group = partial(_queue_pod_group, protection, gang_status)
     split = SplitCheck(observer, recorder, cluster.lead.leads)
     metrics.measure(metrics.split_gangs, split.count)
     resync = Resync(observer, queue, rules, settings.resync_seconds, on_pod_group, metrics, recorder, split.run)
-    _measure(metrics, cache, {"jobs": queue, "telling": statuses}, protection)
+    _measure(metrics, cache, {"jobs": queue, "gang-status": statuses}, protection)
     return Parts(
         handlers=handlers,
         cache=cache,

@@ -57,13 +57,13 @@ class Webhook(_Part):
     namespace_selector: Selector = Selector()
     """Asked only in namespaces that match, on top of Muster's own exclusions.
 
-    With a selector at the pod gate, a gang is formed when the gate is asked about its first pod, and not before: no Job
-    that does not match gets a Workload.
+    With a selector at the pod webhook, a gang is formed when the webhook is called for its first pod, and not before:
+    no Job that does not match gets a Workload.
     """
     object_selector: Selector = Selector()
     """Asked only for objects that match, on top of Muster's own choice. What does not match has no gang.
 
-    With a selector at the pod gate, gangs are formed as with one for namespaces.
+    With a selector at the pod webhook, gangs are formed as with one for namespaces.
     """
 
     @property
@@ -85,7 +85,7 @@ class AdvisoryWebhook(_Part):
 
 
 class Webhooks(_Part):
-    pod_gate: Webhook = Webhook()
+    pods: Webhook = Webhook()
     """Pods of Indexed Jobs, when they are created: they join their gang."""
     parallelism_guard: Webhook = Webhook()
     """Changes of a Job's parallelism: refused where they would break a gang."""

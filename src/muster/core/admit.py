@@ -1,4 +1,4 @@
-"""What admission answers: the pod gate's verdict on a pod, the guard's on a change of parallelism."""
+"""What admission answers: the pod webhook's verdict on a pod, the guard's on a change of parallelism."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ DELETE = "Delete the Job and create it with the new parallelism"
 
 
 def admit_pod(decision: Decision) -> Verdict:
-    """The pod gate, once nothing more can be written (a dry run, or a settled decision)."""
+    """The pod webhook, once nothing more can be written (a dry run, or a settled decision)."""
     if decision.membership is Membership.PLAIN:
         return ALLOWED
     if decision.membership is Membership.JOIN or decision.action is not None:

@@ -1,7 +1,7 @@
-"""Who must not lose the pod gate now: Jobs whose gang was formed and still lacks pods. And who lost it too early.
+"""Who must not lose the pod webhook now: Jobs whose gang was formed and still lacks pods. And who lost it too early.
 
-What lacks nothing goes on without Muster. A pod that comes once the gate is gone is plain: beside siblings that wait in
-a group which is never complete, it makes a gang that is half in and half out.
+What lacks nothing goes on without Muster. A pod that comes once the webhook is gone is plain: beside siblings that wait
+in a group which is never complete, it makes a gang that is half in and half out.
 """
 
 from collections.abc import Sequence
@@ -31,14 +31,14 @@ class Unfinished:
     present: int
     size: int
     begun: bool
-    """At least one pod is in its group: more that come without the gate split it."""
+    """At least one pod is in its group: more that come without the webhook split it."""
 
     def __str__(self) -> str:
         return f"{self.key} ({self.present} of {self.size} pods)"
 
 
 def unfinished(job: JobView, formed: bool, pods: Sequence[Member]) -> Unfinished | None:
-    """None if the Job needs the gate for nothing. `formed`: it has a PodGroup of Muster's."""
+    """None if the Job needs the webhook for nothing. `formed`: it has a PodGroup of Muster's."""
     if not _gets_pods(job) or _names_its_group(job):
         return None
     living = [pod for pod in pods if pod.lives]
@@ -62,7 +62,7 @@ def _gets_pods(job: JobView) -> bool:
 
 
 def _names_its_group(job: JobView) -> bool:
-    """By its template, so that its pods are in it with or without the gate."""
+    """By its template, so that its pods are in it with or without the webhook."""
     return job.scheduling_group is not None or job.annotated_group is not None
 
 

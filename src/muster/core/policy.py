@@ -29,6 +29,6 @@ class Policy:
     """Jobs that are no gang get a Basic pair."""
     release_on_suspend: ReleaseOnSuspend = ReleaseOnSuspend.AUTO
     all_jobs: bool = False
-    """The gate is asked for the pods of all Jobs, not only for those of Indexed ones."""
+    """The webhook is asked for the pods of all Jobs, not only for those of Indexed ones."""
     elastic: bool = False
     """A gang's Job may change its parallelism, together with its completions."""

@@ -125,7 +125,7 @@ class EventRecorder:
         outcome = "; the pods are scheduled one by one" if decision.membership is Membership.PLAIN else ""
         message = f"{decision.reason}: {decision.reason.sentence}{about}{outcome}"
         if self.warning(job, event, message):
-            self.metrics.told.labels(decision.reason.value).inc()
+            self.metrics.skipped.labels(decision.reason.value).inc()
 
     def internal_error(self, task: Task, about: object, job: JobView | None, error: BaseException) -> None:
         """A bug of Muster's that one item met; if that is a Job, one event on it. Never raises."""

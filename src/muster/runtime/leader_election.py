@@ -273,7 +273,7 @@ class Leadership:
         self._leading = leading
         self.metrics.leader.set(int(leading))
         self.metrics.leader_changes.inc()
-        logger.info("%s the eager work", "leading: this replica does" if leading else "not leading: another does")
+        logger.info("became the leader" if leading else "lost leadership")
         self._changed.set()
         self._changed = asyncio.Event()
 

@@ -21,22 +21,24 @@ class Metrics:
 
     def _of_what_people_see(self) -> None:
         counter, gauge = partial(Counter, registry=self._registry), partial(Gauge, registry=self._registry)
-        self.events = counter("muster_events", "Things told in an event on a Job, by the event's reason", ["reason"])
-        self.told = counter(
-            "muster_jobs_told",
-            "Jobs that Muster stood aside from or could not help, by the reason that their event names",
+        self.events = counter("muster_events", "Events posted on Jobs, by reason", ["reason"])
+        self.skipped = counter(
+            "muster_jobs_skipped",
+            "Jobs that Muster skipped or could not help, by the reason in their event",
             ["reason"],
         )
-        self.events_dropped = counter("muster_events_dropped", "Events that were not posted, since too many waited")
-        self.resizes = counter("muster_resizes", "PodGroups that were replaced by one of another size, by why", ["why"])
+        self.events_dropped = counter(
+            "muster_events_dropped", "Events that were not posted because too many were waiting"
+        )
+        self.resizes = counter("muster_resizes", "PodGroups replaced by one of another size, by cause", ["why"])
         self.gangs = gauge("muster_gangs", "PodGroups of Jobs, by state", ["state"])
         self.split_gangs = gauge(
             "muster_split_gangs", "Gangs with pods that wait in the PodGroup for pods that are in no group"
         )
         self.formation = Histogram(
             "muster_formation_seconds",
-            "Time from this replica's first sight of a Job until it made the workload and the podgroup, and until it "
-            "saw it scheduled",
+            "Time from this replica first seeing a Job until it created the Workload and the PodGroup, and until it "
+            "saw the gang scheduled",
             ["stage"],
             buckets=LONG_SECONDS,
             registry=self._registry,
@@ -44,41 +46,41 @@ class Metrics:
 
     def _of_the_work(self) -> None:
         counter, gauge = partial(Counter, registry=self._registry), partial(Gauge, registry=self._registry)
-        self.queue_depth = gauge("muster_queue_depth", "Keys that wait for a worker", ["queue"])
-        self.retries = counter("muster_retries", "Work that failed and is tried again", ["queue"])
-        self.resyncs = counter("muster_resyncs", "Lists of everything, by outcome", ["outcome"])
+        self.queue_depth = gauge("muster_queue_depth", "Keys waiting for a worker, by queue", ["queue"])
+        self.retries = counter("muster_retries", "Failed work that is tried again, by queue", ["queue"])
+        self.resyncs = counter("muster_resyncs", "Resyncs, each a list of all objects, by outcome", ["outcome"])
         self.resync_drift = counter(
-            "muster_resync_drift_jobs", "Jobs that a list of everything showed other than the streams had"
+            "muster_resync_drift_jobs", "Jobs that a resync found in another state than the watch streams had shown"
         )
         self.internal_errors = counter(
-            "muster_internal_errors", "Unexpected errors, that is bugs in Muster, by the task that met them", ["task"]
+            "muster_internal_errors", "Unexpected errors, which are bugs in Muster, by task", ["task"]
         )
         self.task_restarts = counter(
-            "muster_task_restarts", "Long-lived tasks that died and were started again", ["task"]
+            "muster_task_restarts", "Restarts of long-lived tasks that died, by task", ["task"]
         )
         for task in Task:  # from the start on: an increase of what was not there before is not seen
             self.internal_errors.labels(task.value)
             self.task_restarts.labels(task.value)
-        self.leader = gauge("muster_leader", "1 on the replica that does the eager work")
-        self.leader_changes = counter("muster_leader_transitions", "How often this replica began or ceased to lead")
+        self.leader = gauge("muster_leader", "1 on the replica that leads, 0 on the others")
+        self.leader_changes = counter("muster_leader_transitions", "How often this replica gained or lost leadership")
 
     def _of_the_api_server(self) -> None:
         self.admission = Histogram(
             "muster_admission_seconds",
-            "Time to answer the API server, by webhook and verdict",
+            "Time to answer an admission request, by webhook and verdict",
             ["webhook", "verdict"],
             buckets=SECONDS,
             registry=self._registry,
         )
         self.api_calls = Counter(
             "muster_api_calls",
-            "Calls of the API server, by verb, resource and class of the answer's code",
+            "Calls to the API server, by verb, resource and class of the status code",
             ["verb", "resource", "code"],
             registry=self._registry,
         )
         self.certificate_expires = Gauge(
             "muster_certificate_expiry_timestamp_seconds",
-            "When the certificate that admission is served with ends; 0 where nobody looks after it",
+            "When the serving certificate expires; 0 if Muster does not renew it",
             registry=self._registry,
         )
 

@@ -22,7 +22,7 @@ class Task(StrEnum):
     HEALTH_PORT = "health-port"
     EVENT_LOOP = "event-loop"
     SHUTDOWN = "shutdown"
-    POD_WEBHOOK = "pod-gate"
+    POD_WEBHOOK = "pods"
     PARALLELISM_GUARD = "parallelism-guard"
     POD_GROUPS_WEBHOOK = "pod-groups"
     INTENTS = "intents"

@@ -1,4 +1,4 @@
-"""A look at all gangs of the cluster, for who is about to take the pod gate away. Reads only."""
+"""A look at all gangs of the cluster, for who is about to take the pod webhook away. Reads only."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator

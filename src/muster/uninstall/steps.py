@@ -2,7 +2,7 @@
 
 A Muster that still runs would put it back. So the Lease is taken first: every replica that sees this stands back for
 good (core/election.py), and those that run get the time to see it. From then on they begin no new gang; those that were
-formed get the time to get all their pods, since what comes later comes without a gate.
+formed get the time to get all their pods, since what comes later comes without a webhook.
 """
 
 import asyncio

@@ -54,9 +54,9 @@ def at_service(service: Service, authority: bytes) -> Reach:
 
 
 def mutating_configuration(name: str, reach: Reach, settings: Settings, profile: ApiProfile) -> Object:
-    webhooks = [_gate_webhook("pod-gate.muster.dev", reach, settings, profile, _INDEXED_PODS)]
+    webhooks = [_pods_webhook("pods.muster.dev", reach, settings, profile, _INDEXED_PODS)]
     if settings.scope == "all-jobs":
-        webhooks.append(_gate_webhook("job-pod-gate.muster.dev", reach, settings, profile, *_OTHER_JOB_PODS))
+        webhooks.append(_pods_webhook("job-pods.muster.dev", reach, settings, profile, *_OTHER_JOB_PODS))
     if not profile.native:
         webhooks.append(_pod_groups_webhook(reach, settings, profile))
     return _configuration("MutatingWebhookConfiguration", name, *webhooks)
@@ -67,11 +67,11 @@ def validating_configuration(name: str, reach: Reach, settings: Settings) -> Obj
     return _configuration("ValidatingWebhookConfiguration", name, *webhooks)
 
 
-def _gate_webhook(name: str, reach: Reach, settings: Settings, profile: ApiProfile, *pods: Object) -> Object:
+def _pods_webhook(name: str, reach: Reach, settings: Settings, profile: ApiProfile, *pods: Object) -> Object:
     """A pod shows no more of its Job than these labels."""
     by_field, by_annotation = "!has(object.spec.schedulingGroup)", f"!({_ANNOTATED})"
     return {
-        **_chosen(settings.webhooks.pod_gate, settings, *pods),
+        **_chosen(settings.webhooks.pods, settings, *pods),
         "name": name,
         "clientConfig": reach(PODS_PATH),
         "rules": [_rule("", "v1", "pods", "CREATE")],

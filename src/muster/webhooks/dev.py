@@ -49,9 +49,9 @@ class DevWebhooks:
     async def register(self, profile: ApiProfile) -> None:
         # The guard first: a gang must not exist for a moment without it.
         reach = at_url(self.base_url, self.authority)
-        guard = validating_configuration(DEV_NAME, reach, self.settings)
-        gate = mutating_configuration(DEV_NAME, reach, self.settings, profile)
-        for resource, body in ((VALIDATING_WEBHOOKS, guard), (MUTATING_WEBHOOKS, gate)):
+        validating = validating_configuration(DEV_NAME, reach, self.settings)
+        mutating = mutating_configuration(DEV_NAME, reach, self.settings, profile)
+        for resource, body in ((VALIDATING_WEBHOOKS, validating), (MUTATING_WEBHOOKS, mutating)):
             self._registered[resource] = await self._put(resource, body)
 
     @in_lane(Lane.CONTROL)

@@ -130,10 +130,10 @@ class WebhookReconciler:
         reach = at_service(self.settings.service, self.trust_bundle.pem())
         owners = await self._owners()
         # The guard first: a gang must not exist for a moment without it.
-        guard = validating_configuration(NAME, reach, self.settings)
-        gate = mutating_configuration(NAME, reach, self.settings, profile)
+        validating = validating_configuration(NAME, reach, self.settings)
+        mutating = mutating_configuration(NAME, reach, self.settings, profile)
         missing: list[str] = []
-        for resource, body in ((VALIDATING_WEBHOOKS, guard), (MUTATING_WEBHOOKS, gate)):
+        for resource, body in ((VALIDATING_WEBHOOKS, validating), (MUTATING_WEBHOOKS, mutating)):
             try:
                 found = await self.client.get(resource, "", NAME)
                 if found.get("webhooks") or not missing:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.profiles.test_telling_again import SETTINGS
+from tests.conformance.profiles.test_gang_status_restarts import SETTINGS
 from tests.e2e.support.api import Api
 from tests.e2e.support.clusters import Cluster
 from tests.e2e.support.https import metric
-from tests.e2e.support.muster import Muster, gate_is_asked
+from tests.e2e.support.muster import Muster, webhook_is_called
 from tests.e2e.support.nodes import own_nodes
 from tests.e2e.support.objects import all_pods, events_on, gang_job, is_bound, pods_of
 from tests.e2e.support.pairs import pair_of
@@ -42,13 +42,13 @@ def webhooks_deleted(api: Api) -> Iterator[None]:
     found = {kind: api.get(kind, "muster-dev") for kind in kinds}
     for kind in kinds:
         api.delete(kind, "muster-dev")
-    eventually(lambda: not gate_is_asked(api), "no pod is reviewed any more")
+    eventually(lambda: not webhook_is_called(api), "no pod is reviewed any more")
     try:
         yield
     finally:
         for kind, body in found.items():
             api.create(kind, {"metadata": {"name": "muster-dev"}, "webhooks": body["webhooks"]})
-        eventually(lambda: gate_is_asked(api), "pods are reviewed again")
+        eventually(lambda: webhook_is_called(api), "pods are reviewed again")
 
 
 def test_a_split_gang_is_found_at_the_resync_and_cured_by_suspending_it(

@@ -32,7 +32,7 @@ TEXTS = {
     "four thousand nested mappings, as far as they fit": "{a: " * 1_000,
     "nesting by indentation, ninety deep": "\n".join(" " * depth + "a:" for depth in range(85)),
     "a YAML bomb": BOMB,
-    "an own_group that contains itself": "&a [*a]",
+    "an anchor that contains itself": "&a [*a]",
     "a merge key": "{<<: {policy: {gang: {}}}}",
     "a merge key of a list": "<<: [1, 2]",
     "250 KB of text": "x" * 250 * KILOBYTE,

@@ -21,7 +21,7 @@ RESOURCES = {
     *("jobs", "pods", "workloads", "podgroups", "events", "leases", "secrets", "priorityclasses", "namespaces"),
     *("mutatingwebhookconfigurations", "validatingwebhookconfigurations", "selfsubjectaccessreviews"),
 }
-QUEUES = {"jobs", "podgroups", "telling"}
+QUEUES = {"jobs", "podgroups", "gang-status"}
 LABELS: dict[str, set[str]] = {
     "reason": {each.value for each in (*Reason, *EventReason)},
     "why": {each.value for each in Why},
@@ -30,7 +30,7 @@ LABELS: dict[str, set[str]] = {
     "queue": QUEUES,
     "task": {each.value for each in Task},
     "outcome": {"done", "failed"},
-    "webhook": {"pod-gate", "parallelism-guard", "pod-groups", "intents"},
+    "webhook": {"pods", "parallelism-guard", "pod-groups", "intents"},
     "verdict": {"joined", "allowed", "refused"},
     "verb": {"get", "list", "watch", "create", "update", "patch", "delete"},
     "resource": RESOURCES,

@@ -1,4 +1,4 @@
-"""An API server that asks the gate at a steady rate: `python -m tests.e2e.support.honest PORT SECONDS < request`.
+"""An API server that asks the webhook at a steady rate: `python -m tests.e2e.support.honest PORT SECONDS < request`.
 
 It keeps some connections open, as an API server does. Prints what it got as JSON. Times count from the moment at which
 a review was due: one that waits for a slow one before it is late.

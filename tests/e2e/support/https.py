@@ -15,7 +15,7 @@ from tests.e2e.support.api import Api, Object
 from tests.e2e.support.muster import Muster
 from tests.e2e.support.workers import worker
 
-GATE, GUARD = "mutatingwebhookconfigurations", "validatingwebhookconfigurations"
+MUTATING, VALIDATING = "mutatingwebhookconfigurations", "validatingwebhookconfigurations"
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,17 @@ def _page(muster: Muster, path: str) -> tuple[int, str]:
     return answer.status, answer.data.decode().strip()
 
 
-def ask_gate(api: Api, pod: Object, namespace: str, timeout: str = "2s", dry_run: bool = False) -> Reviewed:
-    """The gate's answer on a pod, asked directly."""
+def ask_pod_webhook(api: Api, pod: Object, namespace: str, timeout: str = "2s", dry_run: bool = False) -> Reviewed:
+    """The webhook's answer on a pod, asked directly."""
     request = {"operation": "CREATE", "namespace": namespace, "dryRun": dry_run, "object": pod}
-    return _ask(api, GATE, request, timeout)
+    return _ask(api, MUTATING, request, timeout)
 
 
 def ask_guard(api: Api, job: Object, parallelism: int, timeout: str = "2s") -> Reviewed:
     """The guard's answer on a change of the Job's parallelism, asked directly: no built-in plugin comes first."""
     changed = {**job, "spec": {**job["spec"], "parallelism": parallelism}}
     request = {"operation": "UPDATE", "namespace": job["metadata"]["namespace"], "object": changed, "oldObject": job}
-    return _ask(api, GUARD, request, timeout)
+    return _ask(api, VALIDATING, request, timeout)
 
 
 def _ask(api: Api, configuration: str, request: Object, timeout: str) -> Reviewed:

@@ -1,4 +1,4 @@
-"""Constant admission load: the API server asks the gate all the time, and every question has to be answered."""
+"""Constant admission load: the API server asks the webhook all the time, and every question has to be answered."""
 
 import base64
 import socket
@@ -32,7 +32,7 @@ class Load:
         self._threads.append(threading.Thread(target=self._knock, daemon=True))
         self.answered = self.knocked = 0
         self.lost: list[str] = []
-        """What the API server said where the gate did not put the pod into its group."""
+        """What the API server said where the webhook did not put the pod into its group."""
 
     def __enter__(self) -> Self:
         name = f"load-{uuid.uuid4().hex[:6]}"
@@ -54,7 +54,10 @@ class Load:
         """Wait until so many more were answered."""
         goal, knocks = self.answered + count, self.knocked + 1
         eventually(
-            lambda: self.lost or (self.answered >= goal and self.knocked >= knocks), "the gate is asked", seconds, 0.02
+            lambda: self.lost or (self.answered >= goal and self.knocked >= knocks),
+            "the webhook is asked",
+            seconds,
+            0.02,
         )
 
     def _run(self) -> None:

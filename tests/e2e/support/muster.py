@@ -74,7 +74,7 @@ class Muster:
             return re.search(r"health: ready$", self.log(), re.MULTILINE) is not None
 
         eventually(ready, "Muster is ready", seconds, every=0.05)
-        eventually(lambda: gate_is_asked(self._api), "the API server asks the gate", seconds, every=0.05)
+        eventually(lambda: webhook_is_called(self._api), "the API server asks the webhook", seconds, every=0.05)
 
     def kill(self) -> None:
         """SIGKILL, as the kernel does when memory runs out."""
@@ -112,8 +112,8 @@ class Muster:
         return self._process.wait(seconds)
 
 
-def gate_is_asked(api: Api, namespace: str = "default") -> bool:
-    """A dry run of a pod whose Job does not exist is refused by the gate, and by nobody else."""
+def webhook_is_called(api: Api, namespace: str = "default") -> bool:
+    """A dry run of a pod whose Job does not exist is refused by the webhook, and by nobody else."""
     owner = {
         "apiVersion": "batch/v1",
         "kind": "Job",

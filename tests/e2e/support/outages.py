@@ -85,7 +85,7 @@ NEVER_ASKED = ("kube-system", NAMESPACE)
 
 def settings(policy: str) -> Object:
     return {
-        "webhooks": {each: {"failurePolicy": policy} for each in ("podGate", "parallelismGuard", "podGroups")},
+        "webhooks": {each: {"failurePolicy": policy} for each in ("pods", "parallelismGuard", "podGroups")},
         "leadership": {"durationSeconds": 3, "renewSeconds": 1},
     }
 

@@ -96,7 +96,7 @@ def plant_in_items() -> None:
     plant(EventRecorder, "normal", "report", of_job)
     plant(EventRecorder, "_post", "posting", of_job_of_event)
     plant(Reconciler, "reconcile", "reconcile", of_key)
-    plant(muster.admission.pod.PodWebhook, "_decide", "gate", of_ref)
+    plant(muster.admission.pod.PodWebhook, "_decide", "pod-webhook", of_ref)
     plant(muster.admission.parallelism_guard, "admit_parallelism", "guard", lambda old, *_: str(old.key.name))
     plant(IntentReview, "review", "intents", lambda _, review: str(review.new["metadata"]["name"]))
     plant(muster.controllers.gang_status.controller, "gang_of", "status", of_observed)

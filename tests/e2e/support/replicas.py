@@ -21,7 +21,7 @@ import yaml
 from local_cluster.ports import free_loopback_ports
 from tests.e2e.support.api import Api, ApiError, Object
 from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.muster import MUSTER, gate_is_asked
+from tests.e2e.support.muster import MUSTER, webhook_is_called
 from tests.e2e.support.service import Endpoint, ServiceRelay, readyz
 from tests.e2e.support.waiting import eventually
 
@@ -154,11 +154,11 @@ class Replicas:
         return iter(self._all)
 
     def wait_until_ready(self, seconds: float = STARTING_SECONDS) -> None:
-        """Every running one is, the API server asks the gate, and the gate answers."""
+        """Every running one is, the API server asks the webhook, and the webhook answers."""
         for replica in self._all:
             if replica.running:
                 replica.wait_until_ready(seconds)
-        eventually(lambda: gate_is_asked(self.api), "the API server asks the gate", seconds, every=0.05)
+        eventually(lambda: webhook_is_called(self.api), "the API server asks the webhook", seconds, every=0.05)
 
     def stop(self) -> list[int]:
         """All at once. The webhooks stay, as they do in a cluster."""

@@ -34,7 +34,7 @@ def review(pod: str, uid: str = "stranger") -> bytes:
 
 def made_up() -> bytes:
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "made-up", "uid": str(uuid.uuid4()), "controller": True}
-    return http("/pod-gate?timeout=2s", review(json.dumps({"metadata": {"ownerReferences": [owner]}})))
+    return http("/pods?timeout=2s", review(json.dumps({"metadata": {"ownerReferences": [owner]}})))
 
 
 NOBODY_S = review("{}")
@@ -101,7 +101,7 @@ async def pipeline(port: int) -> None:
     """Requests without end, and no look at the answers."""
     _, writer = await connected(port)
     writer.transport.pause_reading()  # type: ignore[attr-defined]
-    several = (http("/pod-gate", NOBODY_S) + b"GET /livez HTTP/1.1\r\nHost: muster\r\n\r\n") * 50
+    several = (http("/pods", NOBODY_S) + b"GET /livez HTTP/1.1\r\nHost: muster\r\n\r\n") * 50
     while True:
         writer.write(several)
         await writer.drain()
@@ -110,7 +110,7 @@ async def pipeline(port: int) -> None:
 
 async def garbage(port: int) -> None:
     _, writer = await connected(port, secure=False)
-    writer.write(random.choice((random.randbytes(2000), http("/pod-gate", NOBODY_S), b"\x16\x03\x01\xff\xff")))
+    writer.write(random.choice((random.randbytes(2000), http("/pods", NOBODY_S), b"\x16\x03\x01\xff\xff")))
     await asyncio.sleep(0.1)
     writer.transport.abort()
 
@@ -131,18 +131,18 @@ async def ask_about_made_up_jobs(port: int) -> None:
 CASES: dict[str, tuple[int, Attack]] = {
     "quadratic query strings": (
         4,
-        lambda port: repeat(port, [http("/pod-gate?timeout=" + "1" * 8_000, NOBODY_S)], 0.02),
+        lambda port: repeat(port, [http("/pods?timeout=" + "1" * 8_000, NOBODY_S)], 0.02),
     ),
-    "huge query strings": (4, lambda port: repeat(port, [http("/pod-gate?" + "a&" * 500_000, NOBODY_S)], 0.02)),
-    "bodies up to the limit": (4, lambda port: repeat(port, [http("/pod-gate", b" " * (4 * MIB))], 0.05)),
-    "bodies over the limit": (4, lambda port: repeat(port, [http("/pod-gate", b" " * (5 * MIB))], 0.05)),
-    "JSON bombs": (4, lambda port: repeat(port, [http("/pod-gate", bomb) for bomb in BOMBS], 0.05)),
+    "huge query strings": (4, lambda port: repeat(port, [http("/pods?" + "a&" * 500_000, NOBODY_S)], 0.02)),
+    "bodies up to the limit": (4, lambda port: repeat(port, [http("/pods", b" " * (4 * MIB))], 0.05)),
+    "bodies over the limit": (4, lambda port: repeat(port, [http("/pods", b" " * (5 * MIB))], 0.05)),
+    "JSON bombs": (4, lambda port: repeat(port, [http("/pods", bomb) for bomb in BOMBS], 0.05)),
     "compressed bodies": (
         4,
-        lambda port: repeat(port, [http("/pod-gate", b"\x1f\x8b" * 1000, "Content-Encoding: gzip\r\n")], 0.02),
+        lambda port: repeat(port, [http("/pods", b"\x1f\x8b" * 1000, "Content-Encoding: gzip\r\n")], 0.02),
     ),
-    "slow headers": (300, lambda port: drip(port, b"POST /pod-gate HTTP/1.1\r\nHost: muster\r\nX-Slow: ")),
-    "slow bodies": (300, lambda port: drip(port, http("/pod-gate", b" " * 100_000, length=4 * MIB))),
+    "slow headers": (300, lambda port: drip(port, b"POST /pods HTTP/1.1\r\nHost: muster\r\nX-Slow: ")),
+    "slow bodies": (300, lambda port: drip(port, http("/pods", b" " * 100_000, length=4 * MIB))),
     "half-open TLS": (300, lambda port: drip(port, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", secure=False)),
     "idle connections": (5_000, lambda port: hold(port, secure=False)),
     "idle TLS connections": (600, lambda port: hold(port, secure=True)),

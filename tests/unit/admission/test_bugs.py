@@ -47,10 +47,10 @@ class Stage:
         self.client = Counting(self.cluster)
         self.parts = build(self.client, CRD_IN_OWN_GROUP)
         self.recorder, rules = self.parts.gang_former.recorder, self.parts.reconciler.rules
-        gate = PodWebhook(self.parts.gang_former, fail_open)
+        pods = PodWebhook(self.parts.gang_former, fail_open)
         guard = ParallelismGuard(self.parts.observer, rules, self.recorder)
         completing = PodGroupReview(Completion(self.parts.observer), CRD_IN_OWN_GROUP)
-        handlers = WebhookHandlers(CRD_IN_OWN_GROUP, gate, guard, completing, IntentReview(self.parts.cache, rules))
+        handlers = WebhookHandlers(CRD_IN_OWN_GROUP, pods, guard, completing, IntentReview(self.parts.cache, rules))
         self.server = AdmissionServer(self.parts.health, handlers)
 
     async def asked(self, path: str, review: Object) -> Object:
@@ -62,8 +62,8 @@ class Stage:
         assert body["response"]["uid"] == "review-1"
         return body["response"]  # type: ignore[no-any-return]
 
-    async def gate(self, job: JobBuilder = BAD, *, dry: bool = False) -> Object:
-        return await self.asked("/pod-gate", a_review(a_pod().of(job).build(), dry=dry))
+    async def webhook(self, job: JobBuilder = BAD, *, dry: bool = False) -> Object:
+        return await self.asked("/pods", a_review(a_pod().of(job).build(), dry=dry))
 
     def events(self) -> list[tuple[str, str]]:
         queue = self.recorder._queue
@@ -95,18 +95,18 @@ def group_in(response: Object) -> str:
 async def test_with_fail_its_pods_wait_however_often_they_come_and_others_join() -> None:
     stage = Stage()
     for _ in range(10):
-        response = await stage.gate()
+        response = await stage.webhook()
         assert (response["allowed"], response["status"]["code"]) == (False, 503)
     assert response["status"]["message"] == (
         "muster: failed on Job 'bad' with ZeroDivisionError, which is a bug in Muster; its log says where; "
         "the Job controller tries again"
     )
-    assert (await stage.gate(GOOD))["allowed"]
+    assert (await stage.webhook(GOOD))["allowed"]
     assert stage.cluster.find("podgroups"), "the other Job has its gang"
 
 
 async def test_with_ignore_its_pods_pass_without_their_gang() -> None:
-    response = await Stage(fail_open=True).gate()
+    response = await Stage(fail_open=True).webhook()
     assert (response["allowed"], "patch" in response) == (True, False)
 
 
@@ -115,7 +115,7 @@ async def test_a_pod_follows_its_living_siblings(fail_open: bool) -> None:
     stage = Stage(fail_open=fail_open)
     stage.cluster.apply(a_pod_group("theirs"))
     stage.cluster.apply(a_pod("sibling").of(BAD).naming_group("theirs").phase("Running"))
-    response = await stage.gate()
+    response = await stage.webhook()
     assert response["allowed"]
     assert "theirs" in group_in(response)
 
@@ -123,9 +123,9 @@ async def test_a_pod_follows_its_living_siblings(fail_open: bool) -> None:
 async def test_one_event_on_that_job_and_one_read_at_most() -> None:
     stage = Stage()
     for _ in range(5):
-        await stage.gate()
+        await stage.webhook()
     assert stage.client.reads == 1
-    await stage.gate(GOOD)
+    await stage.webhook(GOOD)
     ((name, message),) = stage.events()
     assert name == "bad"
     assert "ZeroDivisionError" in message
@@ -135,7 +135,7 @@ async def test_one_event_on_that_job_and_one_read_at_most() -> None:
 async def test_a_job_that_the_cache_knows_is_not_read_for_its_event() -> None:
     stage = Stage()
     stage.parts.cache.put_job(BAD.view())
-    await stage.gate()
+    await stage.webhook()
     assert (len(stage.events()), stage.client.reads) == (1, 0)
 
 
@@ -144,14 +144,14 @@ async def test_the_event_is_not_put_on_a_job_of_the_same_name() -> None:
     stage.parts.cache.put_job(a_gang("bad").uid("earlier").view())
     stage.cluster.remove("jobs", "default", "bad", "user")
     for _ in range(3):
-        await stage.gate()
+        await stage.webhook()
     assert (stage.events(), stage.client.reads) == ([], 1)
 
 
 async def test_a_dry_run_posts_nothing() -> None:
     stage = Stage()
     stage.parts.cache.put_job(BAD.view())
-    response = await stage.gate(dry=True)
+    response = await stage.webhook(dry=True)
     assert response["allowed"] is False
     assert (stage.events(), stage.client.reads) == ([], 0)
 
@@ -163,10 +163,10 @@ async def test_an_object_that_cannot_be_read_is_no_bug_and_no_pod_waits_for_it(g
     if group:
         stage.cluster.apply(a_pod_group(group))
         stage.cluster.apply(a_pod("sibling").of(job).naming_group(group).phase("Running"))
-    response = await stage.gate(job)
+    response = await stage.webhook(job)
     assert (response["allowed"], group in group_in(response), "patch" in response) == (True, True, bool(group))
     assert stage.events() == []
-    assert 'muster_internal_errors_total{task="pod-gate"} 0.0' in stage.recorder.metrics.page().decode()
+    assert 'muster_internal_errors_total{task="pods"} 0.0' in stage.recorder.metrics.page().decode()
 
 
 def fail(*_: object, **__: object) -> Any:
@@ -189,8 +189,8 @@ async def test_the_guard_refuses_the_change_and_the_job_gets_the_event(monkeypat
 
 
 WEBHOOKS = {
-    "the gate cannot read a pod, with Fail": ("/pod-gate", (PodView, "parse"), False, False),
-    "the gate cannot read a pod, with Ignore": ("/pod-gate", (PodView, "parse"), True, True),
+    "the webhook cannot read a pod, with Fail": ("/pods", (PodView, "parse"), False, False),
+    "the webhook cannot read a pod, with Ignore": ("/pods", (PodView, "parse"), True, True),
     "PodGroups cannot be checked": ("/pod-groups", (Completion, "review"), False, False),
     "intents are advice": ("/intents", (IntentReview, "_warnings"), False, True),
 }
@@ -208,7 +208,7 @@ async def test_whatever_fails_the_api_server_gets_an_answer(
     stage = Stage(fail_open=fail_open)
     monkeypatch.setattr(*place, fail)
     raw = {
-        "/pod-gate": a_pod("bad-0").of(BAD).build(),
+        "/pods": a_pod("bad-0").of(BAD).build(),
         "/pod-groups": a_pod_group("bad").build(),
         "/intents": BAD.build(),
     }[path]

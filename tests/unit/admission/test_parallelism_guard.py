@@ -95,7 +95,7 @@ def posted(parts: Parts) -> list[str]:
 
 
 async def test_a_refusal_is_posted_once_for_each_number_and_not_on_a_dry_run(http: Http, parts: Parts) -> None:
-    await asked(http, "/pod-gate", a_review(pod_of()))
+    await asked(http, "/pods", a_review(pod_of()))
     dry = resized(2)
     dry["request"]["dryRun"] = True
     assert (await asked(http, "/parallelism-guard", dry))["allowed"] is False
@@ -105,7 +105,7 @@ async def test_a_refusal_is_posted_once_for_each_number_and_not_on_a_dry_run(htt
 
 
 async def test_nobody_can_fill_a_namespace_with_refusals(http: Http, parts: Parts) -> None:
-    await asked(http, "/pod-gate", a_review(pod_of()))
+    await asked(http, "/pods", a_review(pod_of()))
     for number in range(5, 5 + 2 * MOST_EVENTS):
         assert (await asked(http, "/parallelism-guard", resized(number)))["allowed"] is False
     assert len(posted(parts)) == MOST_EVENTS
@@ -128,7 +128,7 @@ async def test_a_made_up_job_costs_one_request_and_shows_nothing(
     http: Http, parts: Parts, cluster: FakeCluster, client: Counting, job: JobBuilder, synced: bool
 ) -> None:
     cluster.apply(a_pod_group("theirs"))
-    await asked(http, "/pod-gate", a_review(pod_of()))
+    await asked(http, "/pods", a_review(pod_of()))
     parts.cache.has_synced = synced
     client.calls.clear()
     assert await asked(http, "/parallelism-guard", resized(2, job)) == {"uid": "review-1", "allowed": True}
@@ -155,7 +155,7 @@ async def test_a_review_names_no_group_that_the_stored_job_does_not(http: Http, 
 
 async def test_a_dry_run_for_a_made_up_job_costs_one_request(http: Http, client: Counting) -> None:
     client.calls.clear()
-    response = await asked(http, "/pod-gate", a_review(pod_of(a_gang("nobody")), dry=True))
+    response = await asked(http, "/pods", a_review(pod_of(a_gang("nobody")), dry=True))
     assert "[JobGone]" in response["status"]["message"]
     assert client.calls == ["get jobs nobody"]
 

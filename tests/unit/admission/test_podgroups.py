@@ -177,17 +177,17 @@ async def test_the_built_in_server_completes_its_own(client: Server) -> None:
 
 async def test_a_member_is_annotated_and_can_be_selected(http: Http, client: Server) -> None:
     pod = a_pod().of(JOB).build()
-    response = await asked(http, "/pod-gate", a_review(pod))
+    response = await asked(http, "/pods", a_review(pod))
     (group,) = client.cluster.find("podgroups")
     metadata = patched(pod, steps(response))["metadata"]
     assert metadata["annotations"] == {"muster.dev/pod-group": group["metadata"]["name"]}
     assert metadata["labels"] == {**pod["metadata"]["labels"], "muster.dev/grouped": "true"}
-    again = await asked(http, "/pod-gate", a_review(patched(pod, steps(response))))
+    again = await asked(http, "/pods", a_review(patched(pod, steps(response))))
     assert (again["allowed"], steps(again)) == (True, []), "who is in a group is left alone"
 
 
 @pytest.mark.parametrize(
-    ("path", "operation"), [("/pod-gate", "CREATE"), ("/parallelism-guard", "UPDATE"), ("/pod-groups", "CREATE")]
+    ("path", "operation"), [("/pods", "CREATE"), ("/parallelism-guard", "UPDATE"), ("/pod-groups", "CREATE")]
 )
 async def test_until_an_api_was_found_the_answer_is_why_not(path: str, operation: str) -> None:
     health = Health()

@@ -93,7 +93,7 @@ def pod_of(job: JobBuilder = JOB) -> Object:
 
 
 async def test_a_member_is_patched_into_its_group(http: Http, cluster: FakeCluster) -> None:
-    response = await asked(http, "/pod-gate", a_review(pod_of()))
+    response = await asked(http, "/pods", a_review(pod_of()))
     (group,) = cluster.find("podgroups")
     assert response["allowed"] is True
     assert response["patchType"] == "JSONPatch"
@@ -106,12 +106,12 @@ async def test_the_namespace_of_the_request_counts(http: Http, cluster: FakeClus
     """In admission the pod's own metadata may not have one yet."""
     pod = pod_of()
     del pod["metadata"]["namespace"]
-    assert patch_of(await asked(http, "/pod-gate", a_review(pod)))
+    assert patch_of(await asked(http, "/pods", a_review(pod)))
 
 
 async def test_a_dry_run_shows_the_patch_and_writes_nothing(http: Http, cluster: FakeCluster) -> None:
     before = cluster.revision
-    response = await asked(http, "/pod-gate", a_review(pod_of(), dry=True))
+    response = await asked(http, "/pods", a_review(pod_of(), dry=True))
     assert patch_of(response)
     assert cluster.revision == before
 
@@ -126,13 +126,13 @@ async def test_a_dry_run_shows_the_patch_and_writes_nothing(http: Http, cluster:
     ],
 )
 async def test_what_passes_untouched(http: Http, cluster: FakeCluster, review: Object) -> None:
-    response = await asked(http, "/pod-gate", review)
+    response = await asked(http, "/pods", review)
     assert (response["allowed"], patch_of(response)) == (True, None)
     assert not created_by_us(cluster)
 
 
 async def test_a_pod_that_cannot_be_read_is_refused_because_it_may_be_of_a_gang(http: Http) -> None:
-    response = await asked(http, "/pod-gate", a_review({"metadata": {"ownerReferences": "x"}}))
+    response = await asked(http, "/pods", a_review({"metadata": {"ownerReferences": "x"}}))
     assert response["allowed"] is False
     assert response["status"]["message"].startswith("muster: Muster cannot read the pod: ")
 
@@ -140,13 +140,13 @@ async def test_a_pod_that_cannot_be_read_is_refused_because_it_may_be_of_a_gang(
 async def test_a_plain_job_s_pod_passes_untouched(http: Http, cluster: FakeCluster) -> None:
     plain = a_job("plain")
     cluster.apply(plain)
-    response = await asked(http, "/pod-gate", a_review(pod_of(plain)))
+    response = await asked(http, "/pods", a_review(pod_of(plain)))
     assert (response["allowed"], patch_of(response)) == (True, None)
 
 
 async def test_while_the_api_server_is_away_the_pod_waits(http: Http, client: Unsteady) -> None:
     client.error = Unreachable("does not answer")
-    response = await asked(http, "/pod-gate", a_review(pod_of()))
+    response = await asked(http, "/pods", a_review(pod_of()))
     assert response["allowed"] is False
     assert response["status"]["code"] == 503
     assert response["status"]["message"] == (
@@ -157,7 +157,7 @@ async def test_while_the_api_server_is_away_the_pod_waits(http: Http, client: Un
 async def test_the_answer_comes_before_the_caller_gives_up(http: Http, client: Unsteady) -> None:
     client.hangs = True
     started = asyncio.get_running_loop().time()
-    response = await asked(http, "/pod-gate", a_review(pod_of()), allowing="250ms")
+    response = await asked(http, "/pods", a_review(pod_of()), allowing="250ms")
     assert asyncio.get_running_loop().time() - started < 0.5
     assert response["allowed"] is False
     assert "within 0.2 s" in response["status"]["message"]
@@ -173,7 +173,7 @@ async def test_the_pod_of_a_job_that_went_meanwhile_is_refused(
             cluster.apply(successor)
 
     client.after_the_next_create = replace_job
-    response = await asked(http, "/pod-gate", a_review(pod_of()))
+    response = await asked(http, "/pods", a_review(pod_of()))
     assert (response["allowed"], patch_of(response)) == (False, None)
     assert "JobGone" in response["status"]["message"]
 
@@ -182,14 +182,14 @@ async def test_the_pod_of_a_job_that_went_meanwhile_is_refused(
     ("path", "body", "status"),
     [
         pytest.param("/nowhere", b"{}", 404, id="an unknown path"),
-        pytest.param("/pod-gate", b"", 400, id="nothing"),
-        pytest.param("/pod-gate", b"{", 400, id="broken JSON"),
-        pytest.param("/pod-gate", b"[]", 400, id="a list"),
-        pytest.param("/pod-gate", b'{"request":{}}', 400, id="no uid"),
-        pytest.param("/pod-gate", b'{"request":7}', 400, id="a number for a request"),
+        pytest.param("/pods", b"", 400, id="nothing"),
+        pytest.param("/pods", b"{", 400, id="broken JSON"),
+        pytest.param("/pods", b"[]", 400, id="a list"),
+        pytest.param("/pods", b'{"request":{}}', 400, id="no uid"),
+        pytest.param("/pods", b'{"request":7}', 400, id="a number for a request"),
         pytest.param("/parallelism-guard", b'"x"', 400, id="a text"),
-        pytest.param("/pod-gate", b"[" * 100_000, 400, id="very deep"),
-        pytest.param("/pod-gate", b" " * (ONE_OBJECT_BYTES + 1), 413, id="too large"),
+        pytest.param("/pods", b"[" * 100_000, 400, id="very deep"),
+        pytest.param("/pods", b" " * (ONE_OBJECT_BYTES + 1), 413, id="too large"),
     ],
 )
 async def test_what_is_no_review(http: Http, path: str, body: bytes, status: int) -> None:
@@ -200,7 +200,7 @@ async def test_what_is_no_review(http: Http, path: str, body: bytes, status: int
 
 
 async def test_a_get_is_not_a_review(http: Http) -> None:
-    assert (await http.get("/pod-gate")).status == 405
+    assert (await http.get("/pods")).status == 405
 
 
 async def test_readiness_says_why_not(http: Http, parts: Parts) -> None:
@@ -212,9 +212,9 @@ async def test_readiness_says_why_not(http: Http, parts: Parts) -> None:
 
 
 async def test_every_verdict_is_counted(http: Http) -> None:
-    await asked(http, "/pod-gate", a_review(pod_of()))
+    await asked(http, "/pods", a_review(pod_of()))
     page = await (await http.get("/metrics")).text()
-    assert 'muster_admission_seconds_count{verdict="joined",webhook="pod-gate"} 1.0' in page
+    assert 'muster_admission_seconds_count{verdict="joined",webhook="pods"} 1.0' in page
 
 
 def resized(pods: int, job: JobBuilder = JOB) -> Object:
@@ -224,7 +224,7 @@ def resized(pods: int, job: JobBuilder = JOB) -> Object:
 
 
 async def test_a_gang_s_parallelism_is_refused_by_name(http: Http, cluster: FakeCluster) -> None:
-    await asked(http, "/pod-gate", a_review(pod_of()))
+    await asked(http, "/pods", a_review(pod_of()))
     response = await asked(http, "/parallelism-guard", resized(2))
     (group,) = cluster.find("podgroups")
     assert (response["allowed"], response["status"]["code"]) == (False, 403)

@@ -53,7 +53,7 @@ async def test_health_has_a_port_of_its_own_without_admission(parts: Parts) -> N
             "/metrics": 200,
         }
         assert "muster_admission_seconds" in await answers["/metrics"].text()
-        assert (await http.post("/pod-gate", json=a_review(pod_of()))).status == 404
+        assert (await http.post("/pods", json=a_review(pod_of()))).status == 404
 
 
 async def test_what_heals_by_itself_is_no_reason_to_end_the_process(http: Http, parts: Parts) -> None:
@@ -65,9 +65,9 @@ async def test_what_heals_by_itself_is_no_reason_to_end_the_process(http: Http, 
 
 
 async def test_one_that_is_about_to_end_answers_and_sends_the_next_request_elsewhere(http: Http, parts: Parts) -> None:
-    before = await http.post("/pod-gate", json=a_review(pod_of()))
+    before = await http.post("/pods", json=a_review(pod_of()))
     assert before.headers.get("Connection") != "close"
     parts.health.announce(STAYING, "shutting down")
-    after = await http.post("/pod-gate", json=a_review(pod_of()))
+    after = await http.post("/pods", json=a_review(pod_of()))
     assert (after.status, after.headers["Connection"]) == (200, "close")
     assert (await http.get("/readyz")).status == 503

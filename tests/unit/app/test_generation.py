@@ -158,5 +158,5 @@ async def test_webhooks_come_when_muster_can_work_and_are_tried_again(monkeypatc
     assert cluster.health.sentence == "not ready: the webhooks cannot be registered: cannot create resource"
     await asyncio.wait_for(registering, 1)
     assert cluster.health.ready
-    (gate,) = client.cluster.find("mutatingwebhookconfigurations")
-    assert [webhook["name"] for webhook in gate["webhooks"]] == ["pod-gate.muster.dev", "pod-groups.muster.dev"]
+    (mutating,) = client.cluster.find("mutatingwebhookconfigurations")
+    assert [webhook["name"] for webhook in mutating["webhooks"]] == ["pods.muster.dev", "pod-groups.muster.dev"]

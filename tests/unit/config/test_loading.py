@@ -40,8 +40,8 @@ WRONG = {
     ),
     "text for a part": ("service: muster", 'service: is "muster" (allowed: a mapping)'),
     "a policy that there is not": (
-        "webhooks: {podGate: {failurePolicy: fail}}",
-        "webhooks.podGate.failurePolicy: is \"fail\" (allowed: 'Fail' or 'Ignore')",
+        "webhooks: {pods: {failurePolicy: fail}}",
+        "webhooks.pods.failurePolicy: is \"fail\" (allowed: 'Fail' or 'Ignore')",
     ),
     "releaseOnSuspend as it once was": (
         "releaseOnSuspend: true",
@@ -56,12 +56,12 @@ WRONG = {
         "releaseOnSuspend: is \"pair\" (allowed: 'Auto', 'PodGroup', 'Pair' or 'Nothing')",
     ),
     "half a requirement": (
-        "webhooks: {podGate: {objectSelector: {matchExpressions: [{key: a}]}}}",
-        "webhooks.podGate.objectSelector.matchExpressions.0.operator: is missing",
+        "webhooks: {pods: {objectSelector: {matchExpressions: [{key: a}]}}}",
+        "webhooks.pods.objectSelector.matchExpressions.0.operator: is missing",
     ),
     "In without values": (
-        "webhooks: {podGate: {objectSelector: {matchExpressions: [{key: a, operator: In}]}}}",
-        "webhooks.podGate.objectSelector.matchExpressions.0: values belong to the operators In and NotIn",
+        "webhooks: {pods: {objectSelector: {matchExpressions: [{key: a, operator: In}]}}}",
+        "webhooks.pods.objectSelector.matchExpressions.0: values belong to the operators In and NotIn",
     ),
     "an authority that dies before its leaf": (
         "certificates: {leafDays: 90, authorityDays: 100}",
@@ -109,8 +109,8 @@ def test_everything_is_told_at_once() -> None:
     workers: 0
     service: {port: 0}
     webhooks:
-      podGate: {timeoutSeconds: 31}
-      podGates: {}
+      pods: {timeoutSeconds: 31}
+      pod: {}
     leadership: {renewSeconds: 10}
     loging: {}
     """
@@ -121,8 +121,8 @@ def test_everything_is_told_at_once() -> None:
         "apiVersion",
         "workers",
         "service.port",
-        "webhooks.podGate.timeoutSeconds",
-        "webhooks.podGates",
+        "webhooks.pods.timeoutSeconds",
+        "webhooks.pod",
         "leadership",
         "loging",
     ]
@@ -139,10 +139,10 @@ def test_what_is_not_given_has_its_default(content: str) -> None:
 
 
 def test_what_is_printed_says_the_same() -> None:
-    content = b"workers: 3\nwebhooks: {podGate: {objectSelector: {matchLabels: {a: b}}}}\nlogging: {format: json}"
+    content = b"workers: 3\nwebhooks: {pods: {objectSelector: {matchLabels: {a: b}}}}\nlogging: {format: json}"
     settings = parse(content)
     assert parse(as_yaml(settings).encode()) == settings
-    assert yaml.safe_load(as_yaml(settings))["webhooks"]["podGate"]["objectSelector"]["matchLabels"] == {"a": "b"}
+    assert yaml.safe_load(as_yaml(settings))["webhooks"]["pods"]["objectSelector"]["matchLabels"] == {"a": "b"}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Admission's answers: the pod gate's on a pod, the guard's on a change of parallelism."""
+"""Admission's answers: the pod webhook's on a pod, the guard's on a change of parallelism."""
 
 from itertools import product
 

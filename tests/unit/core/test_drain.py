@@ -1,4 +1,4 @@
-"""Who must not lose the pod gate, and who lost it too early."""
+"""Who must not lose the pod webhook, and who lost it too early."""
 
 from collections.abc import Sequence
 

@@ -202,7 +202,9 @@ def taken(taken_from: str, *noticed_by: str) -> Lease:
     ],
 )
 @pytest.mark.parametrize("standing", [NEW, seen("other", NOW - 5)], ids=["it comes later", "it was there"])
-def test_no_gate_stands_aside_while_somebody_may_lead(standing: Standing, found: Lease, after_seconds: float) -> None:
+def test_no_replica_stands_aside_while_somebody_may_lead(
+    standing: Standing, found: Lease, after_seconds: float
+) -> None:
     standing, _ = look(standing, found, ME, NOW)
     assert standing.draining(ME, NOW + after_seconds)
     assert not after_seconds or not standing.draining(ME, NOW + after_seconds - 0.1)

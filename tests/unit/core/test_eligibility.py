@@ -25,7 +25,7 @@ POLICY = Policy()
             Reason.GROUP_PRESET,
             id="J36-09 the template presets a group",
         ),
-        pytest.param(a_gang(), None, id="J36-10 eligible; J36-11 has no gate here"),
+        pytest.param(a_gang(), None, id="J36-10 eligible; J36-11 has no webhook here"),
         pytest.param(a_gang().having(parallelism=None), Reason.NOT_PARALLEL, id="J36-12 parallelism is not set"),
         pytest.param(a_job().indexed(1), Reason.NOT_PARALLEL, id="J36-13 parallelism 1"),
         pytest.param(a_gang().having(completionMode="NonIndexed"), Reason.NOT_INDEXED, id="J36-14 NonIndexed"),
@@ -140,7 +140,7 @@ BY_ANNOTATION = Policy(groups_by_annotation=True)
             a_gang().naming_group(""),
             "",
             Reason.GROUP_PRESET,
-            id="an empty annotation opts out: the gate is not asked for such pods",
+            id="an empty annotation opts out: the webhook is not asked for such pods",
         ),
     ],
 )

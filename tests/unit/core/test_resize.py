@@ -188,7 +188,7 @@ def test_the_size_is_one_that_the_rest_can_reach_and_one_resize_reaches_it(
 
 
 def test_whoever_makes_the_group_again_makes_it_in_that_size() -> None:
-    """The controller, or the gate for a Job whose living pods name a group that is gone."""
+    """The controller, or the webhook for a Job whose living pods name a group that is gone."""
     for pods in (members_of(GROUP_NAME), None):
         decision = decide(saw(lost_after("0"), [our_workload()], [], pods), RULES)
         assert isinstance(decision.action, CreatePodGroup)

@@ -167,5 +167,5 @@ async def test_a_stand_aside_is_counted_once_by_its_reason() -> None:
     for _ in range(3):
         recorder.decision(JOB, Decision(Reason.PLAIN_PODS, Membership.PLAIN))
     recorder.decision(JOB, Decision(Reason.NOT_INDEXED, Membership.PLAIN))
-    assert b'muster_jobs_told_total{reason="PlainPods"} 1.0' in recorder.metrics.page()
+    assert b'muster_jobs_skipped_total{reason="PlainPods"} 1.0' in recorder.metrics.page()
     assert b"NotIndexed" not in recorder.metrics.page()

@@ -12,7 +12,7 @@ from muster.runtime.leader_election import Leadership
 from muster.uninstall.steps import Leave
 from tests.builders import JobBuilder, a_gang, a_pod, a_pod_group
 from tests.fake_cluster import USER, FakeClient, FakeCluster
-from tests.unit.uninstall.test_steps import FORBIDDEN, GATE, LEASE, SETTINGS, Leaver, has_webhooks, until
+from tests.unit.uninstall.test_steps import FORBIDDEN, LEASE, MUTATING, SETTINGS, Leaver, has_webhooks, until
 
 GROUP = "train-group"
 WAITING = "waiting up to 60 s for the pods of default/train (2 of 4 pods)"
@@ -29,7 +29,7 @@ def cluster() -> FakeCluster:
     spec = {"holderIdentity": UNINSTALL_HOLDER, "leaseDurationSeconds": 3}
     annotations = {NOTICED: "muster-1"}
     made.create("leases", "ours", {"metadata": {"name": "muster", "annotations": annotations}, "spec": spec}, USER)
-    made.create(*GATE[:2], {"metadata": {"name": "muster"}, "webhooks": [{"name": "w"}]}, USER)
+    made.create(*MUTATING[:2], {"metadata": {"name": "muster"}, "webhooks": [{"name": "w"}]}, USER)
     made.apply(gang())
     made.apply(a_pod_group(GROUP).uid("g").ours().controlled_by(gang()))
     for index in range(2):
@@ -58,10 +58,10 @@ def a_leave(
 
 
 async def test_the_webhooks_stay_until_the_gang_has_its_pods(cluster: FakeCluster) -> None:
-    gate_was_there = list[bool]()
+    webhook_was_there = list[bool]()
 
     def meanwhile(now: float) -> None:
-        gate_was_there.append(has_webhooks(cluster, GATE))
+        webhook_was_there.append(has_webhooks(cluster, MUTATING))
         if now in (10, 20):
             add_pod(cluster, int(now))
 
@@ -73,7 +73,7 @@ async def test_the_webhooks_stay_until_the_gang_has_its_pods(cluster: FakeCluste
         "every gang has its pods",
         "removed the webhooks of mutatingwebhookconfigurations.admissionregistration.k8s.io muster",
     ]
-    assert gate_was_there == [True] * 20 + [False]
+    assert webhook_was_there == [True] * 20 + [False]
 
 
 ENDS: dict[str, Callable[[FakeCluster], object]] = {
@@ -108,8 +108,8 @@ async def test_when_the_time_is_over_it_goes_on_and_names_who_may_be_split(clust
     cluster.apply(a_pod_group("fresh-group").uid("f").ours().controlled_by(gang("fresh")))
 
     def meanwhile(now: float) -> None:
-        if now == 65:  # the gate is gone by then
-            assert not has_webhooks(cluster, GATE)
+        if now == 65:  # the webhook is gone by then
+            assert not has_webhooks(cluster, MUTATING)
             add_pod(cluster, 2, group="")
 
     leaving, said = a_leave(Leaver(cluster), meanwhile)
@@ -121,7 +121,7 @@ async def test_when_the_time_is_over_it_goes_on_and_names_who_may_be_split(clust
     told = "\n".join(said)
     assert "no pod has come yet, and all will come without their gang: default/fresh (0 of 4 pods)" in told
     assert "half in their gang and half not, so that some pods wait for ever: default/train; suspend and resume" in told
-    assert not has_webhooks(cluster, GATE)
+    assert not has_webhooks(cluster, MUTATING)
 
 
 NOBODY = "no replica has noticed: there is nobody who completes gangs, so none is waited for"
@@ -132,7 +132,9 @@ async def test_where_nobody_notices_nobody_is_waited_for(cluster: FakeCluster, h
     """Also where somebody noticed an earlier `muster leave`."""
     cluster.objects[LEASE]["spec"]["holderIdentity"] = holder
     gone_at = list[float]()
-    leaving, said = a_leave(Leaver(cluster), lambda now: None if has_webhooks(cluster, GATE) else gone_at.append(now))
+    leaving, said = a_leave(
+        Leaver(cluster), lambda now: None if has_webhooks(cluster, MUTATING) else gone_at.append(now)
+    )
     await leaving.run()
     assert leaving.problems == []
     assert NOBODY in said
@@ -149,7 +151,7 @@ async def test_without_a_lease_nobody_is_waited_for(cluster: FakeCluster) -> Non
 
 async def test_in_a_hurry_the_webhooks_go_first(cluster: FakeCluster) -> None:
     there = list[bool]()
-    leaving, said = a_leave(Leaver(cluster), lambda _: there.append(has_webhooks(cluster, GATE)), wait=0)
+    leaving, said = a_leave(Leaver(cluster), lambda _: there.append(has_webhooks(cluster, MUTATING)), wait=0)
     await leaving.run()
     assert leaving.problems == []
     assert there == [False]
@@ -178,14 +180,14 @@ async def test_who_may_not_look_does_not_wait_and_says_so(cluster: FakeCluster) 
     leaving, _ = a_leave(Leaver(cluster, refuses={"list jobs.batch": FORBIDDEN}))
     await leaving.run()
     assert f"gangs cannot be waited for: {FORBIDDEN}" in leaving.problems
-    assert not has_webhooks(cluster, GATE)
+    assert not has_webhooks(cluster, MUTATING)
 
 
 async def test_a_look_that_fails_is_not_taken_for_a_cluster_without_gangs(cluster: FakeCluster) -> None:
     refuses: dict[str, KubeError] = {}
 
     def meanwhile(now: float) -> None:
-        assert has_webhooks(cluster, GATE) or now > 30
+        assert has_webhooks(cluster, MUTATING) or now > 30
         if now == 5:
             refuses["list pods"] = refuses["update leases.coordination.k8s.io"] = ServerFault("etcd is away")
         if now == 8:

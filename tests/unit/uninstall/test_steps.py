@@ -21,9 +21,12 @@ from muster.uninstall.steps import Leave
 from tests.fake_cluster import MUSTER, USER, FakeClient, FakeCluster
 
 SETTINGS = in_its_place(Settings(), {"POD_NAMESPACE": "ours"})
-GATE, GUARD = ("mutatingwebhookconfigurations", "", "muster"), ("validatingwebhookconfigurations", "", "muster")
+MUTATING, VALIDATING = (
+    ("mutatingwebhookconfigurations", "", "muster"),
+    ("validatingwebhookconfigurations", "", "muster"),
+)
 LEASE, SECRET = ("leases", "ours", "muster"), ("secrets", "ours", "muster-certificates")
-DEV = tuple((plural, "", "muster-dev") for plural, _, _ in (GATE, GUARD))
+DEV = tuple((plural, "", "muster-dev") for plural, _, _ in (MUTATING, VALIDATING))
 OWN, BUILT_IN = "scheduling.muster.dev", "scheduling.k8s.io"
 KILLED = "is of a `muster run --dev`: if none runs, it refuses pods; add --dev"
 PRIORITY_CLASSES = f"priorityclasses.{BUILT_IN}"
@@ -72,7 +75,7 @@ class Leaver(FakeClient):
 @pytest.fixture
 def cluster() -> FakeCluster:
     made = FakeCluster()
-    for plural, namespace, name in (GATE, GUARD, *DEV, SECRET):
+    for plural, namespace, name in (MUTATING, VALIDATING, *DEV, SECRET):
         made.create(plural, namespace, {"metadata": {"name": name}, "webhooks": [{"name": "w"}]}, USER)
     spec = {"holderIdentity": "muster-1", "leaseDurationSeconds": 15}
     made.create("leases", "ours", {"metadata": {"name": "muster"}, "spec": spec}, USER)
@@ -97,8 +100,8 @@ def a_leave(
 
 def left_over(cluster: FakeCluster) -> set[tuple[str, str, str]]:
     """The two configurations stay, since they are the chart's: without webhooks, nothing is left of them."""
-    found = {place for place in (GATE, GUARD, *DEV, LEASE, SECRET) if place in cluster.objects}
-    return found - {place for place in (GATE, GUARD) if not has_webhooks(cluster, place)}
+    found = {place for place in (MUTATING, VALIDATING, *DEV, LEASE, SECRET) if place in cluster.objects}
+    return found - {place for place in (MUTATING, VALIDATING) if not has_webhooks(cluster, place)}
 
 
 def has_webhooks(cluster: FakeCluster, place: tuple[str, str, str]) -> bool:
@@ -189,10 +192,10 @@ async def test_what_changes_meanwhile_is_looked_at_again(cluster: FakeCluster) -
 FORBIDDEN = Forbidden("you cannot do that with this resource")
 IN_THE_WAY = {
     "the Lease": ("update leases.coordination.k8s.io", "the Lease ours/muster cannot be taken", set()),
-    "the gate": (
-        f"update {GATE[0]}.admissionregistration.k8s.io",
-        f"the webhooks of {GATE[0]}.admissionregistration.k8s.io muster cannot be removed",
-        {GATE},
+    "the mutating webhooks": (
+        f"update {MUTATING[0]}.admissionregistration.k8s.io",
+        f"the webhooks of {MUTATING[0]}.admissionregistration.k8s.io muster cannot be removed",
+        {MUTATING},
     ),
     "the PodGroups": (f"list podgroups.{OWN}", f"PodGroups of {OWN} cannot be released", set()),
     "the PriorityClasses": (f"list {PRIORITY_CLASSES}", f"PodGroups of {BUILT_IN} cannot be released", set()),
@@ -219,7 +222,7 @@ async def test_a_server_that_answers_with_something_else_is_a_problem(
     monkeypatch.setattr(FakeClient, "get", nothing)
     leaving, _, _ = a_leave(Leaver(cluster))
     await leaving.run()
-    for kind, _, _ in (GATE, GUARD):
+    for kind, _, _ in (MUTATING, VALIDATING):
         said = [each for each in leaving.problems if kind in each]
         assert len(said) == 1
         assert "answers with something else" in said[0]
@@ -239,14 +242,15 @@ async def test_a_muster_that_nobody_can_tell_is_named_as_the_one_who_puts_things
 
     async def registered_again(seconds: float) -> None:
         await waits(seconds)
-        if not has_webhooks(cluster, GATE):
-            cluster.update(*GATE, lambda found: found.update(webhooks=[{"name": "w"}]), MUSTER)
+        if not has_webhooks(cluster, MUTATING):
+            cluster.update(*MUTATING, lambda found: found.update(webhooks=[{"name": "w"}]), MUSTER)
 
     leaving.sleep = registered_again
     await leaving.run()
     assert leaving.problems == ["a Muster that runs puts things back: scale its Deployment to 0, then run this again"]
     assert (
-        said.count(f"removed the webhooks of {GATE[0]}.admissionregistration.k8s.io muster, which had come back") == 2
+        said.count(f"removed the webhooks of {MUTATING[0]}.admissionregistration.k8s.io muster, which had come back")
+        == 2
     )
 
 

@@ -9,7 +9,7 @@ from muster.serving.renewer import CertificateRenewer
 from muster.serving.rotation import Unusable
 from muster.serving.tls import ReloadingTls
 from tests.fake_cluster import USER, FakeCluster
-from tests.unit.webhooks.test_reconciler import GATE, GUARD, cluster, keeping, reconciler, well_except
+from tests.unit.webhooks.test_reconciler import MUTATING, VALIDATING, cluster, keeping, reconciler, well_except
 
 __all__ = ["cluster"]
 
@@ -20,11 +20,11 @@ async def test_once_muster_is_left_nothing_is_registered_and_that_is_told(cluste
     made.uninstalled = lambda: True
     await keeping(made, health)
     assert health.ready, "while there are webhooks, they are answered"
-    for place in (GATE, GUARD):
+    for place in (MUTATING, VALIDATING):
         cluster.update(*place, lambda found: found.update(webhooks=[]), USER)
     await keeping(made, health)
     assert "`muster leave` has removed the webhooks" in health.sentence
-    assert not [place for place in (GATE, GUARD) if cluster.get(*place)["webhooks"]]
+    assert not [place for place in (MUTATING, VALIDATING) if cluster.get(*place)["webhooks"]]
 
 
 class Looked:

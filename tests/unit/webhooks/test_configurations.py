@@ -18,7 +18,7 @@ SHARED = {
 }
 
 
-def test_the_pod_gate() -> None:
+def test_the_pod_webhook() -> None:
     configuration = mutating_configuration("muster", AT, Settings(), NATIVE)
     assert configuration["kind"] == "MutatingWebhookConfiguration"
     assert configuration["metadata"] == {"name": "muster", "labels": {"app.kubernetes.io/managed-by": "muster"}}
@@ -27,8 +27,8 @@ def test_the_pod_gate() -> None:
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
     assert webhook == {
         **SHARED,
-        "name": "pod-gate.muster.dev",
-        "clientConfig": {"url": "https://h:1/pod-gate", "caBundle": "Y2E="},
+        "name": "pods.muster.dev",
+        "clientConfig": {"url": "https://h:1/pods", "caBundle": "Y2E="},
         "rules": [{**rule, "scope": "Namespaced"}],
         "objectSelector": {"matchExpressions": [index]},
         "matchConditions": [{"name": "has-no-group-yet", "expression": "!has(object.spec.schedulingGroup)"}],
@@ -69,7 +69,7 @@ def test_intents_are_only_warned_about_and_never_waited_for() -> None:
     }
 
 
-def test_with_scope_all_jobs_the_gate_is_asked_for_the_pods_of_every_job_once() -> None:
+def test_with_scope_all_jobs_the_webhook_is_called_for_the_pods_of_every_job_once() -> None:
     every = Settings(scope="all-jobs")
     indexed, others = mutating_configuration("muster", AT, every, NATIVE)["webhooks"]
     (plain,) = mutating_configuration("muster", AT, Settings(), NATIVE)["webhooks"]
@@ -77,7 +77,7 @@ def test_with_scope_all_jobs_the_gate_is_asked_for_the_pods_of_every_job_once() 
     assert indexed == plain
     assert others == {
         **indexed,
-        "name": "job-pod-gate.muster.dev",
+        "name": "job-pods.muster.dev",
         "objectSelector": {
             "matchExpressions": [
                 {"key": "batch.kubernetes.io/controller-uid", "operator": "Exists"},
@@ -90,20 +90,20 @@ def test_with_scope_all_jobs_the_gate_is_asked_for_the_pods_of_every_job_once() 
 
 
 def test_the_operator_s_choices_are_in_it() -> None:
-    gate = Webhook(failure_policy="Ignore", timeout_seconds=7)
-    chosen = Settings(webhooks=Webhooks(pod_gate=gate), excluded_namespaces=frozenset({"b", "a"}))
-    (webhook,) = mutating_configuration("muster", AT, chosen, NATIVE)["webhooks"]
-    assert (webhook["failurePolicy"], webhook["timeoutSeconds"]) == ("Ignore", 7)
-    assert webhook["namespaceSelector"]["matchExpressions"][0]["values"] == ["a", "b"]
+    chosen_for_pods = Webhook(failure_policy="Ignore", timeout_seconds=7)
+    chosen = Settings(webhooks=Webhooks(pods=chosen_for_pods), excluded_namespaces=frozenset({"b", "a"}))
+    (pods,) = mutating_configuration("muster", AT, chosen, NATIVE)["webhooks"]
+    assert (pods["failurePolicy"], pods["timeoutSeconds"]) == ("Ignore", 7)
+    assert pods["namespaceSelector"]["matchExpressions"][0]["values"] == ["a", "b"]
 
 
 @pytest.mark.parametrize("profile", [CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP], ids=lambda profile: profile.group)
 def test_where_the_pod_groups_are_crds_they_are_reviewed_too(profile: ApiProfile) -> None:
-    gate, groups = mutating_configuration("muster", AT, Settings(), profile)["webhooks"]
-    (condition,) = gate["matchConditions"]
+    pods, groups = mutating_configuration("muster", AT, Settings(), profile)["webhooks"]
+    (condition,) = pods["matchConditions"]
     annotated = "has(object.metadata.annotations) && 'muster.dev/pod-group' in object.metadata.annotations"
     assert condition == {"name": "has-no-group-yet", "expression": f"!({annotated})"}
-    assert gate["name"] == "pod-gate.muster.dev"
+    assert pods["name"] == "pods.muster.dev"
     assert groups == {
         **SHARED,
         "name": "pod-groups.muster.dev",

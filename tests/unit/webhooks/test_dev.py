@@ -31,11 +31,11 @@ async def test_another_api_gets_other_webhooks_in_the_same_place() -> None:
     assert urls(cluster) == [
         "https://h:1/parallelism-guard",
         "https://h:1/intents",
-        "https://h:1/pod-gate",
+        "https://h:1/pods",
         "https://h:1/pod-groups",
     ]
     await webhooks.register(NATIVE)
-    assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/intents", "https://h:1/pod-gate"]
+    assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/intents", "https://h:1/pods"]
     await webhooks.remove()
     assert urls(cluster) == [], "the newest ones are known as ours"
 
@@ -44,7 +44,7 @@ async def test_webhooks_live_as_long_as_the_process() -> None:
     cluster = FakeCluster()
     webhooks = at("https://h:1", FakeClient(cluster))
     await webhooks.register(NATIVE)
-    assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/intents", "https://h:1/pod-gate"]
+    assert urls(cluster) == ["https://h:1/parallelism-guard", "https://h:1/intents", "https://h:1/pods"]
     assert cluster.history[0].plural == VALIDATING_WEBHOOKS.plural, "the guard first"
     await webhooks.remove()
     assert urls(cluster) == []
@@ -56,9 +56,9 @@ async def test_what_a_killed_process_left_is_taken_over_and_then_it_is_the_succe
     killed, successor = at("https://h:1", FakeClient(cluster)), at("https://h:2", FakeClient(cluster))
     await killed.register(NATIVE)
     await successor.register(NATIVE)
-    assert urls(cluster) == ["https://h:2/parallelism-guard", "https://h:2/intents", "https://h:2/pod-gate"]
+    assert urls(cluster) == ["https://h:2/parallelism-guard", "https://h:2/intents", "https://h:2/pods"]
     await killed.remove()
-    assert urls(cluster) == ["https://h:2/parallelism-guard", "https://h:2/intents", "https://h:2/pod-gate"]
+    assert urls(cluster) == ["https://h:2/parallelism-guard", "https://h:2/intents", "https://h:2/pods"]
     await successor.remove()
     assert urls(cluster) == []
 

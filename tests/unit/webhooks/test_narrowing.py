@@ -12,9 +12,9 @@ from tests.fake_cluster import USER, FakeCluster
 from tests.unit.webhooks.test_reconciler import (
     CHANGES,
     ENFORCED,
-    GATE,
-    GUARD,
+    MUTATING,
     SETTINGS,
+    VALIDATING,
     apply_the_chart,
     as_the_server_shows_it,
     cluster,
@@ -27,17 +27,17 @@ __all__ = ["cluster"]
 
 async def test_what_others_put_on_it_stays(cluster: FakeCluster) -> None:
     await reconciler(cluster).register(NATIVE)
-    cluster.update(*GATE, as_the_server_shows_it, USER)
-    cluster.update(*GATE, CHANGES["it fails open"], USER)
+    cluster.update(*MUTATING, as_the_server_shows_it, USER)
+    cluster.update(*MUTATING, CHANGES["it fails open"], USER)
     await reconciler(cluster).register(NATIVE)
-    metadata = cluster.get(*GATE)["metadata"]
+    metadata = cluster.get(*MUTATING)["metadata"]
     assert metadata["annotations"]["a"] == "b"
     assert metadata["labels"]["helm.sh/chart"] == "x"
     assert {owner["kind"] for owner in metadata["ownerReferences"]} == {"Node", "Namespace"}
-    (gate,) = cluster.get(*GATE)["webhooks"]
-    assert gate["failurePolicy"] == "Fail"
-    assert gate["namespaceSelector"]["matchExpressions"][1:] == [ENFORCED], "behind our own"
-    assert gate["objectSelector"]["matchLabels"] == {"team": "a"}
+    (webhook,) = cluster.get(*MUTATING)["webhooks"]
+    assert webhook["failurePolicy"] == "Fail"
+    assert webhook["namespaceSelector"]["matchExpressions"][1:] == [ENFORCED], "behind our own"
+    assert webhook["objectSelector"]["matchLabels"] == {"team": "a"}
 
 
 async def test_what_others_added_is_named_once_and_where_our_own_is_gone_it_comes_back_beside_it(
@@ -45,21 +45,21 @@ async def test_what_others_added_is_named_once_and_where_our_own_is_gone_it_come
 ) -> None:
     caplog.set_level("INFO")
     await reconciler(cluster).register(NATIVE)
-    cluster.update(*GATE, as_the_server_shows_it, USER)
+    cluster.update(*MUTATING, as_the_server_shows_it, USER)
     made = reconciler(cluster)
     await made.register(NATIVE)
     await made.register(NATIVE)
     (told,) = [record.message for record in caplog.records if "others narrow" in record.message]
-    assert "pod-gate.muster.dev namespaceSelector" in told
+    assert "pods.muster.dev namespaceSelector" in told
     assert "control-plane" in told
 
     def only_theirs(found: Object) -> None:
         found["webhooks"][0]["namespaceSelector"] = {"matchExpressions": [ENFORCED]}
 
-    right = cluster.get(*GATE)["webhooks"]
-    cluster.update(*GATE, only_theirs, USER)
+    right = cluster.get(*MUTATING)["webhooks"]
+    cluster.update(*MUTATING, only_theirs, USER)
     await made.register(NATIVE)
-    assert cluster.get(*GATE)["webhooks"] == right
+    assert cluster.get(*MUTATING)["webhooks"] == right
 
 
 async def test_selectors_that_muster_wrote_go_when_its_settings_change_and_those_of_others_stay(
@@ -68,17 +68,17 @@ async def test_selectors_that_muster_wrote_go_when_its_settings_change_and_those
     team = Selector(match_labels={"team": "a"}, match_expressions=(Requirement(key="b", operator="Exists"),))
     narrow = SETTINGS.model_copy(
         update={
-            "webhooks": Webhooks(pod_gate=Webhook(namespace_selector=team)),
+            "webhooks": Webhooks(pods=Webhook(namespace_selector=team)),
             "excluded_namespaces": SETTINGS.excluded_namespaces | {"istio"},
         }
     )
     await reconciler(cluster, narrow).register(NATIVE)
     theirs = {"key": "control-plane", "operator": "DoesNotExist"}
     cluster.update(
-        *GATE, lambda found: found["webhooks"][0]["namespaceSelector"]["matchExpressions"].append(theirs), USER
+        *MUTATING, lambda found: found["webhooks"][0]["namespaceSelector"]["matchExpressions"].append(theirs), USER
     )
     await reconciler(cluster, SETTINGS).register(NATIVE)
-    selector = cluster.get(*GATE)["webhooks"][0]["namespaceSelector"]
+    selector = cluster.get(*MUTATING)["webhooks"][0]["namespaceSelector"]
     excluded = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "ours"]}
     assert selector == {"matchExpressions": [excluded, theirs]}
     before = cluster.revision
@@ -87,7 +87,9 @@ async def test_selectors_that_muster_wrote_go_when_its_settings_change_and_those
 
 
 @pytest.mark.parametrize("registered", [False, True])
-@pytest.mark.parametrize("gone", [(GATE,), (GUARD,), (GATE, GUARD)], ids=["the gate", "the guard", "both"])
+@pytest.mark.parametrize(
+    "gone", [(MUTATING,), (VALIDATING,), (MUTATING, VALIDATING)], ids=["mutating", "validating", "both"]
+)
 async def test_a_configuration_that_somebody_deleted_is_not_created_and_the_sentence_names_what_to_apply(
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture, gone: tuple[tuple[str, str, str], ...], registered: bool
 ) -> None:
@@ -101,7 +103,7 @@ async def test_a_configuration_that_somebody_deleted_is_not_created_and_the_sent
     task = asyncio.create_task(made.keep(NATIVE, health))
     await asyncio.sleep(0.1)
     told = health.sentence + caplog.text
-    kinds = {GATE: "MutatingWebhookConfiguration", GUARD: "ValidatingWebhookConfiguration"}
+    kinds = {MUTATING: "MutatingWebhookConfiguration", VALIDATING: "ValidatingWebhookConfiguration"}
     assert all(f"no {kinds[place]}" in told for place in gone)
     assert "and Muster may not create one: run `helm upgrade`, or `kubectl apply -f manifests/webhooks.yaml`" in told
     assert not set(gone) & set(cluster.objects)
@@ -109,15 +111,15 @@ async def test_a_configuration_that_somebody_deleted_is_not_created_and_the_sent
     apply_the_chart(cluster, *gone)
     await asyncio.sleep(0.1)
     assert health.ready
-    assert all(cluster.get(*place)["webhooks"] for place in (GATE, GUARD))
+    assert all(cluster.get(*place)["webhooks"] for place in (MUTATING, VALIDATING))
     task.cancel()
 
 
-async def test_no_gate_is_registered_without_its_guard(cluster: FakeCluster) -> None:
-    cluster.remove(*GUARD, USER)
+async def test_no_pod_webhook_is_registered_without_its_guard(cluster: FakeCluster) -> None:
+    cluster.remove(*VALIDATING, USER)
     health = Health()
     await keeping(reconciler(cluster), health)
-    assert not cluster.get(*GATE).get("webhooks")
+    assert not cluster.get(*MUTATING).get("webhooks")
     assert not health.ready
 
 
@@ -128,5 +130,5 @@ async def test_without_the_namespace_nothing_owns_them_and_that_is_told_once(
     made = reconciler(cluster)
     await made.register(NATIVE)
     await made.register(NATIVE)
-    assert cluster.get(*GATE)["metadata"]["ownerReferences"] == []
+    assert cluster.get(*MUTATING)["metadata"]["ownerReferences"] == []
     assert sum("namespace ours does not exist" in record.message for record in caplog.records) == 1

@@ -23,7 +23,10 @@ from tests.fake_cluster import MUSTER, USER, FakeClient, FakeCluster
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 OURS, BEFORE = (new_authority(NOW, timedelta(days=9)).certificate for _ in range(2))
-GATE, GUARD = ("mutatingwebhookconfigurations", "", "muster"), ("validatingwebhookconfigurations", "", "muster")
+MUTATING, VALIDATING = (
+    ("mutatingwebhookconfigurations", "", "muster"),
+    ("validatingwebhookconfigurations", "", "muster"),
+)
 CHART_LABELS = {"app.kubernetes.io/name": "muster", "app.kubernetes.io/managed-by": "Helm"}
 SETTINGS = in_its_place(Settings(probe_seconds=0.01), {"POD_NAMESPACE": "ours"})
 
@@ -38,7 +41,7 @@ def cluster() -> FakeCluster:
 
 def apply_the_chart(cluster: FakeCluster, *places: tuple[str, str, str]) -> None:
     """Both configurations, without webhooks."""
-    for plural, namespace, name in places or (GATE, GUARD):
+    for plural, namespace, name in places or (MUTATING, VALIDATING):
         cluster.create(plural, namespace, {"metadata": {"name": name, "labels": dict(CHART_LABELS)}}, USER)
 
 
@@ -56,8 +59,8 @@ def our_writes(cluster: FakeCluster) -> list[str]:
 
 async def test_they_point_at_the_service_and_belong_to_the_namespace(cluster: FakeCluster) -> None:
     await reconciler(cluster).register(NATIVE)
-    assert our_writes(cluster) == [f"MODIFIED {GUARD[0]}", f"MODIFIED {GATE[0]}"], "the guard first"
-    for place, path in ((GATE, "/pod-gate"), (GUARD, "/parallelism-guard")):
+    assert our_writes(cluster) == [f"MODIFIED {VALIDATING[0]}", f"MODIFIED {MUTATING[0]}"], "the guard first"
+    for place, path in ((MUTATING, "/pods"), (VALIDATING, "/parallelism-guard")):
         found = cluster.get(*place)
         assert found["metadata"]["ownerReferences"] == [
             {"apiVersion": "v1", "kind": "Namespace", "name": "ours", "uid": "namespace-1"}
@@ -73,7 +76,7 @@ async def test_they_point_at_the_service_and_belong_to_the_namespace(cluster: Fa
 
 async def test_what_is_right_costs_no_write(cluster: FakeCluster) -> None:
     await reconciler(cluster).register(NATIVE)
-    cluster.update(*GATE, as_the_server_shows_it, USER)
+    cluster.update(*MUTATING, as_the_server_shows_it, USER)
     before = cluster.revision
     await reconciler(cluster).register(NATIVE)
     assert cluster.revision == before
@@ -115,7 +118,7 @@ CHANGES: dict[str, Callable[[Object], Any]] = {
 }
 
 
-@pytest.mark.parametrize("place", [GATE, GUARD], ids=["gate", "guard"])
+@pytest.mark.parametrize("place", [MUTATING, VALIDATING], ids=["mutating", "validating"])
 @pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
 async def test_what_is_wrong_is_put_right_with_one_write(
     cluster: FakeCluster, change: Callable[[Object], Any], place: tuple[str, str, str]
@@ -134,18 +137,18 @@ async def test_what_is_wrong_is_put_right_with_one_write(
 
 async def test_selectors_of_the_operator_narrow_ours(cluster: FakeCluster) -> None:
     team = Selector(match_labels={"team": "a"}, match_expressions=(Requirement(key="b", operator="Exists"),))
-    webhooks = Webhooks(pod_gate=Webhook(object_selector=team, namespace_selector=team, failure_policy="Ignore"))
+    webhooks = Webhooks(pods=Webhook(object_selector=team, namespace_selector=team, failure_policy="Ignore"))
     await reconciler(cluster, SETTINGS.model_copy(update={"webhooks": webhooks})).register(CRD_IN_OWN_GROUP)
-    gate, groups = cluster.get(*GATE)["webhooks"]
-    guard, intents = cluster.get(*GUARD)["webhooks"]
+    pods, groups = cluster.get(*MUTATING)["webhooks"]
+    guard, intents = cluster.get(*VALIDATING)["webhooks"]
     exists = {"key": "b", "operator": "Exists"}
-    assert gate["objectSelector"] == {
+    assert pods["objectSelector"] == {
         "matchLabels": {"team": "a"},
         "matchExpressions": [{"key": "batch.kubernetes.io/job-completion-index", "operator": "Exists"}, exists],
     }
-    excluded, theirs = gate["namespaceSelector"]["matchExpressions"]
+    excluded, theirs = pods["namespaceSelector"]["matchExpressions"]
     assert (excluded["operator"], excluded["values"], theirs) == ("NotIn", ["kube-system", "ours"], exists)
-    assert [w["failurePolicy"] for w in (gate, groups, guard, intents)] == ["Ignore", "Fail", "Fail", "Ignore"]
+    assert [w["failurePolicy"] for w in (pods, groups, guard, intents)] == ["Ignore", "Fail", "Fail", "Ignore"]
     assert groups["objectSelector"] == guard["objectSelector"] == {}
 
 
@@ -188,10 +191,10 @@ async def test_they_are_kept_and_written_again(cluster: FakeCluster) -> None:
     task = asyncio.create_task(reconciler(cluster).keep(NATIVE, Health()))
     await asyncio.sleep(0.1)
     assert len(our_writes(cluster)) == 2, "a settled one is only looked at"
-    cluster.remove(*GATE, USER)
-    apply_the_chart(cluster, GATE)
+    cluster.remove(*MUTATING, USER)
+    apply_the_chart(cluster, MUTATING)
     await asyncio.sleep(0.1)
-    assert cluster.get(*GATE)["webhooks"]
+    assert cluster.get(*MUTATING)["webhooks"]
     task.cancel()
 
 
@@ -241,7 +244,7 @@ async def test_webhooks_that_are_there_have_to_be_answered_right_or_not(
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     await reconciler(cluster).register(NATIVE)
-    cluster.update(*GATE, CHANGES["it fails open"], USER)
+    cluster.update(*MUTATING, CHANGES["it fails open"], USER)
     health = Health()
     await keeping(reconciler(cluster, client=Lacking(cluster)), health)
     assert health.ready
@@ -262,12 +265,12 @@ async def test_an_owner_that_cannot_be_put_right_is_told_once_and_the_rest_is_pu
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     await reconciler(cluster).register(NATIVE)
-    right = cluster.get(*GATE)["webhooks"]
-    cluster.update(*GATE, CHANGES["no owner"], USER)
-    cluster.update(*GATE, CHANGES["it fails open"], USER)
+    right = cluster.get(*MUTATING)["webhooks"]
+    cluster.update(*MUTATING, CHANGES["no owner"], USER)
+    cluster.update(*MUTATING, CHANGES["it fails open"], USER)
     health, before = Health(), cluster.revision
     await keeping(reconciler(cluster, client=MayNotChangeOwners(cluster)), health)
-    assert cluster.get(*GATE)["webhooks"] == right
+    assert cluster.get(*MUTATING)["webhooks"] == right
     assert cluster.revision == before + 1
     assert sum("has no owner" in record.message for record in caplog.records) == 1
     assert health.ready
@@ -289,7 +292,7 @@ async def test_what_is_trusted_is_what_every_webhook_trusts(cluster: FakeCluster
     await made.register(NATIVE)
     assert await registered_authorities(client) == frozenset({OURS, BEFORE})
     one = base64.b64encode(as_pem(OURS)).decode()
-    cluster.update(*GUARD, lambda found: found["webhooks"][0]["clientConfig"].update(caBundle=one), USER)
+    cluster.update(*VALIDATING, lambda found: found["webhooks"][0]["clientConfig"].update(caBundle=one), USER)
     assert await registered_authorities(client) == frozenset({OURS})
-    cluster.update(*GATE, lambda found: found["webhooks"][0]["clientConfig"].update(caBundle="%"), USER)
+    cluster.update(*MUTATING, lambda found: found["webhooks"][0]["clientConfig"].update(caBundle="%"), USER)
     assert await registered_authorities(client) == frozenset()

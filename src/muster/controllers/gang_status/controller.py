@@ -88,7 +88,7 @@ class GangStatusController:
     native: bool = True
     """kube-scheduler sets the PodGroup's condition. Elsewhere Muster does, after it has counted the bound pods."""
     adopt_existing_only: bool = False
-    """The gate is not asked about every pod: only of gangs that it has formed is it known that pods are in them."""
+    """The webhook is not asked about every pod: only of gangs that it has formed is it known that pods are in them."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     _waits: dict[JobKey, _Wait] = field(default_factory=dict)
     _started: dict[JobKey, str] = field(default_factory=dict)

@@ -257,7 +257,7 @@ async def test_what_changed_during_the_look_is_not_told(stage: Stage) -> None:
     assert await stage.told() == []
 
 
-async def test_where_the_gate_is_not_asked_of_every_pod_only_own_groups_count(stage: Stage) -> None:
+async def test_where_some_pods_skip_the_webhook_only_own_groups_count(stage: Stage) -> None:
     stage.gang_status.adopt_existing_only = True
     await stage.consider()
     assert len(await stage.told()) == 1

@@ -248,7 +248,7 @@ async def test_what_the_server_does_not_keep_is_told_once() -> None:
     assert [(event.type, "priorityClassName" in event.message) for event in told] == [("Warning", True)]
 
 
-async def test_where_the_gate_is_not_asked_of_every_pod_the_controller_begins_nothing(cluster: FakeCluster) -> None:
+async def test_where_some_pods_skip_the_webhook_the_controller_begins_nothing(cluster: FakeCluster) -> None:
     parts = build(FakeClient(cluster))
     parts.reconciler.adopt_existing_only = True
     await reconciled(parts)
@@ -257,7 +257,7 @@ async def test_where_the_gate_is_not_asked_of_every_pod_the_controller_begins_no
     (group,) = cluster.find("podgroups")
     cluster.remove("podgroups", "default", group["metadata"]["name"], "user", force=True)
     await reconciled(parts)
-    assert len(cluster.find("podgroups")) == 1, "what the gate has begun is kept up"
+    assert len(cluster.find("podgroups")) == 1, "what the webhook has begun is kept up"
 
 
 async def test_a_plain_job_costs_no_request(cluster: FakeCluster) -> None:

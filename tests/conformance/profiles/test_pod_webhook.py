@@ -1,4 +1,4 @@
-"""The pod gate: which group a pod joins, whatever else exists in the namespace or happens in mid-run."""
+"""The pod webhook: which group a pod joins, whatever else exists in the namespace or happens in mid-run."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

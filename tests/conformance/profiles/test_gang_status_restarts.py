@@ -1,4 +1,4 @@
-"""What people are told while Muster is restarted, and what is formed while its gate is asked of some pods only."""
+"""What people are told while Muster is restarted, and what is formed while its webhook is asked of some pods only."""
 
 import json
 import time
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.profiles.test_telling import A_WHILE, SOON, told_in_all
+from tests.conformance.profiles.test_gang_status import A_WHILE, SOON, told_in_all
 from tests.e2e.conftest import own_namespace
-from tests.e2e.support.muster import Muster, gate_is_asked
+from tests.e2e.support.muster import Muster, webhook_is_called
 from tests.e2e.support.nodes import own_nodes
 from tests.e2e.support.objects import all_pods, events_on, gang_job, is_bound
 from tests.e2e.support.pairs import pair_of
@@ -34,15 +34,17 @@ def test_a_restart_tells_nothing_again_and_forgets_nobody_who_waits(site: Site, 
 
 
 @pytest.mark.full
-def test_with_a_selector_at_the_gate_only_what_it_selects_gets_a_gang(site: Site, place: str, tmp_path: Path) -> None:
-    """And only when the gate is asked: until then nobody knows whether the Job's pods would join."""
+def test_with_a_selector_at_the_pod_webhook_only_what_it_selects_gets_a_gang(
+    site: Site, place: str, tmp_path: Path
+) -> None:
+    """And only when the webhook is asked: until then nobody knows whether the Job's pods would join."""
     selector = {"matchLabels": {"kubernetes.io/metadata.name": place}}
     settings = tmp_path / "muster.yaml"
-    settings.write_text(json.dumps({**SETTINGS, "webhooks": {"podGate": {"namespaceSelector": selector}}}))
+    settings.write_text(json.dumps({**SETTINGS, "webhooks": {"pods": {"namespaceSelector": selector}}}))
     chosen = Muster(site.cluster.muster_kubeconfig(), site.api, tmp_path / "log", "--config", str(settings))
     for elsewhere in own_namespace(site.api):
         with site.muster.away(), chosen.started():
-            eventually(lambda: gate_is_asked(site.api, place), "the gate is asked")
+            eventually(lambda: webhook_is_called(site.api, place), "the webhook is asked")
             site.api.create("jobs", gang_job("train"), elsewhere)
             made = site.api.create("jobs", gang_job("train"), place)
             pods = eventually(partial(all_pods, site.api, place, "train", 4, is_bound), "the selected one starts")
