@@ -17,6 +17,7 @@ from muster.admission import review as admission
 from muster.admission.server import time_to_answer
 from muster.api.indexes import count_indexes
 from muster.api.job import MAX_INTENT, JobView
+from muster.api.lease import read_lease
 from muster.api.meta import ObjectMeta, OwnerReference
 from muster.api.pod import PodView
 from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE
@@ -31,7 +32,6 @@ from muster.kube.client import Page
 from muster.kube.errors import KubeError, classify
 from muster.kube.reflector import Expired, Reflector
 from muster.kube.resources import PODS
-from muster.runtime.leader_election import parse_lease
 from muster.serving.rotation import Plan
 from muster.serving.rotation import decide as judge_secret
 from tests.builders import a_gang
@@ -136,7 +136,7 @@ def pod_group(data: bytes) -> None:
 
 def lease(data: bytes) -> None:
     with error_values(Unreadable):
-        read = parse_lease(_json(data))
+        read = read_lease(_json(data))
         assert read.duration_seconds >= 0
 
 

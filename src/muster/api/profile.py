@@ -15,6 +15,12 @@ from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.workload import Workload
 from muster.api.wire import MAX_WORD, Raw, Unreadable, as_object, integer, mapping, mappings, text, words
 
+KUBERNETES_GROUP = "scheduling.k8s.io"
+"""The group of the built-in API. CRDs in it are served only where the API server does not own it."""
+OWN_GROUP = "scheduling.muster.dev"
+"""CRDs in it are served everywhere."""
+VERSION = "v1alpha2"
+
 Thing = TypeVar("Thing", Workload, PodGroup)
 _MAX_BYTES = 64 * 1024
 """The API server lets a Workload have a third of that, and a PodGroup less."""
@@ -82,9 +88,9 @@ class ApiProfile:
         ]
 
 
-NATIVE = ApiProfile(group="scheduling.k8s.io", version="v1alpha2")
-CRD_IN_KUBERNETES_GROUP = ApiProfile(group="scheduling.k8s.io", version="v1alpha2", native=False)
-CRD_IN_OWN_GROUP = ApiProfile(group="scheduling.muster.dev", version="v1alpha2", native=False)
+NATIVE = ApiProfile(KUBERNETES_GROUP, VERSION)
+CRD_IN_KUBERNETES_GROUP = ApiProfile(KUBERNETES_GROUP, VERSION, native=False)
+CRD_IN_OWN_GROUP = ApiProfile(OWN_GROUP, VERSION, native=False)
 
 
 def profile_named(name: str) -> ApiProfile | None:

@@ -60,9 +60,9 @@ def install(
 
     async def work(client: "HttpClient") -> None:
         from muster.crds.install import install as put
-        from muster.crds.server_support import choose, survey
+        from muster.crds.server_support import choose, find_support
 
-        found = await survey(client)
+        found = await find_support(client)
         if found.dead:
             typer.echo(f"muster: warning: {DEAD_ONES}", err=True)
         chosen = choose(found, group.value)

@@ -7,14 +7,12 @@ takes the Lease away from its holder by hand.
 
 from dataclasses import dataclass, replace
 
+from muster.api.lease import UNINSTALL_HOLDER, Lease
+
 SHARE_OF_DURATION = 2 / 3
 """How much of the Lease's duration a leader uses: the rest is room for clocks that run at different speeds."""
 LONGEST_BELIEVED_SECONDS = 300.0
 """What a Lease says about its own duration is believed up to here: anybody could have written it."""
-UNINSTALL_HOLDER = "muster leave"
-"""Who holds the Lease while Muster is being left. No pod and no host can have this name."""
-TAKEN_FROM, NOTICED = "muster.dev/taken-from", "muster.dev/noticed-by"
-"""Annotations of the Lease meanwhile: who held it before, and which replicas have seen that it was taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +25,6 @@ class Terms:
     def leading_seconds(self) -> float:
         """From the start of a write that went well, until no later than which the writer leads."""
         return self.duration_seconds * SHARE_OF_DURATION
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """As it was read."""
-
-    version: str
-    """Its UID and resourceVersion: every write changes it."""
-    holder: str
-    """Empty: released."""
-    duration_seconds: float
-    taken_from: str = ""
-    """Whom `muster leave` took it from."""
-    noticed_by: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +103,7 @@ def look(standing: Standing, found: Lease | None, terms: Terms, now: float) -> t
 
 
 def note_uninstall(standing: Standing, found: Lease, terms: Terms, now: float) -> Standing:
-    """Is Muster being left? Also who comes while that goes on heeds it, until the Lease is another's again."""
+    """Is Muster being uninstalled? A replica that starts meanwhile notes it, too, until another holds the Lease."""
     if found.holder != UNINSTALL_HOLDER:
         return replace(standing, left_since=None, nobody_leads=False)
     stopped = found.taken_from in {"", terms.identity} or found.taken_from in found.noticed_by

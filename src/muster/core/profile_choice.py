@@ -7,15 +7,22 @@ its API server does not serve that profile, the replica is not ready, and says w
 
 from dataclasses import dataclass
 
-from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, ApiProfile
+from muster.api.profile import (
+    CRD_IN_KUBERNETES_GROUP,
+    CRD_IN_OWN_GROUP,
+    KUBERNETES_GROUP,
+    NATIVE,
+    OWN_GROUP,
+    ApiProfile,
+)
 
 AGREEING_PROBES = 3
 """In a row, a second apart, before what they show counts: behind a load balancer one API server may differ."""
 
 ALLOWED = {
     "auto": (NATIVE, CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP),
-    "scheduling.k8s.io": (NATIVE, CRD_IN_KUBERNETES_GROUP),
-    "scheduling.muster.dev": (CRD_IN_OWN_GROUP,),
+    KUBERNETES_GROUP: (NATIVE, CRD_IN_KUBERNETES_GROUP),
+    OWN_GROUP: (CRD_IN_OWN_GROUP,),
 }
 """By the setting `apiGroup`."""
 

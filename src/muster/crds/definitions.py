@@ -6,20 +6,16 @@ from typing import Any
 from pydantic import BaseModel
 
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
+from muster.api.profile import KUBERNETES_GROUP, OWN_GROUP, VERSION
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.workload import Workload
 from muster.crds.schema import structural
 
-BUILT_IN_GROUP = "scheduling.k8s.io"
-"""The group of the built-in API. CRDs in it are served only where the API server does not own it."""
-OWN_GROUP = "scheduling.muster.dev"
-"""Served everywhere."""
-GROUPS = (BUILT_IN_GROUP, OWN_GROUP)
-VERSION = "v1alpha2"
+GROUPS = (KUBERNETES_GROUP, OWN_GROUP)
 CATEGORY = "muster"
 
 _APPROVAL = "api-approved.kubernetes.io"
-_UNAPPROVED = "unapproved, the same schema and rules as the built-in scheduling.k8s.io/v1alpha2"
+_UNAPPROVED = f"unapproved, the same schema and rules as the built-in {KUBERNETES_GROUP}/{VERSION}"
 """Groups under k8s.io are refused without this annotation."""
 
 Object = dict[str, Any]

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from muster.crds.definitions import KINDS, VERSION, Kind, Object, crd_name, definition
+from muster.api.profile import VERSION
+from muster.crds.definitions import KINDS, Kind, Object, crd_name, definition
 from muster.crds.ownership import is_ours
 from muster.crds.server_support import CRDS, InstallRefused
 from muster.kube.client import KubeClient, every_item

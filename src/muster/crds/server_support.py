@@ -5,17 +5,16 @@ Discovery lies: a CRD in a group that the server owns is Established and listed,
 
 from dataclasses import dataclass
 
-from muster.api.profile import ApiProfile
-from muster.crds.definitions import BUILT_IN_GROUP, GROUPS, KINDS, OWN_GROUP, VERSION, Object, crd_name
+from muster.api.profile import KUBERNETES_GROUP, NATIVE, OWN_GROUP
+from muster.crds.definitions import GROUPS, KINDS, Object, crd_name
 from muster.crds.ownership import is_ours
-from muster.kube.api_detection import UNKNOWN_VERSIONS
+from muster.kube.api_detection import server_owns_group, serves, unknown_version
 from muster.kube.client import KubeClient
 from muster.kube.errors import Forbidden, KubeError, NotFound
-from muster.kube.resources import PRIORITY_CLASSES, Resource, pod_groups, workloads
+from muster.kube.resources import Resource
 
 AUTO = "auto"
 CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-_ONE = {"limit": "1"}
 
 
 class InstallRefused(Exception):
@@ -35,23 +34,22 @@ class ServerSupport:
 
     @property
     def native(self) -> bool:
-        return self.served and (self.owns_group or not self.has_definitions(BUILT_IN_GROUP))
+        return self.served and (self.owns_group or not self.has_definitions(KUBERNETES_GROUP))
 
     @property
     def dead(self) -> bool:
         """CRDs that nobody can use, and for which the garbage collector waits."""
-        return self.owns_group and self.has_definitions(BUILT_IN_GROUP)
+        return self.owns_group and self.has_definitions(KUBERNETES_GROUP)
 
     def has_definitions(self, group: str) -> bool:
         return any(crd_name(kind, group) in self.definitions for kind in KINDS)
 
 
-async def survey(client: KubeClient) -> ServerSupport:
-    built_in = ApiProfile(BUILT_IN_GROUP, VERSION)
+async def find_support(client: KubeClient) -> ServerSupport:
     try:
-        served = await _answers(client, workloads(built_in)) and await _answers(client, pod_groups(built_in))
-        other = "" if served else await _other_version(client)
-        owns = await _owns_group(client)
+        served = await serves(client, NATIVE, certain=True)
+        other = "" if served else await unknown_version(client, certain=True)
+        owns = await server_owns_group(client)  # unknown is taken for yes: the other group works everywhere
         return ServerSupport(served, other, owns, await _definitions(client))
     except Forbidden as error:
         raise InstallRefused(
@@ -65,17 +63,17 @@ def choose(found: ServerSupport, asked: str) -> str:
     """The group to install; empty if the server needs none."""
     if found.other_version:
         raise InstallRefused(
-            f"this API server has Workloads of {BUILT_IN_GROUP}/{found.other_version} built in, which this version of "
-            "Muster does not speak, and no CRDs are put beside them"
+            f"this API server has Workloads of {KUBERNETES_GROUP}/{found.other_version} built in, which this version "
+            "of Muster does not speak, and no CRDs are put beside them"
         )
     if found.native and asked != OWN_GROUP:
         return ""
-    if asked == BUILT_IN_GROUP and found.owns_group:
+    if asked == KUBERNETES_GROUP and found.owns_group:
         raise InstallRefused(
-            f"CRDs in {BUILT_IN_GROUP} would be dead on this API server, which has that group built in: every request "
-            f"for them would answer 404 and the garbage collector would wait for them; use --group {OWN_GROUP}"
+            f"CRDs in {KUBERNETES_GROUP} would be dead on this API server, which has that group built in: every "
+            f"request for them would answer 404 and the garbage collector would wait for them; use --group {OWN_GROUP}"
         )
-    group = asked if asked in GROUPS else (OWN_GROUP if found.owns_group else BUILT_IN_GROUP)
+    group = asked if asked in GROUPS else (OWN_GROUP if found.owns_group else KUBERNETES_GROUP)
     for kind in KINDS:
         name = crd_name(kind, group)
         if name in found.definitions and not is_ours(found.definitions[name]):
@@ -83,28 +81,6 @@ def choose(found: ServerSupport, asked: str) -> str:
                 f"the CustomResourceDefinition {name} exists, and it is not Muster's: it stays as it is"
             )
     return group
-
-
-async def _answers(client: KubeClient, resource: Resource) -> bool:
-    try:
-        await client.list(resource, params=_ONE)
-    except NotFound:
-        return False
-    return True
-
-
-async def _other_version(client: KubeClient) -> str:
-    for version in UNKNOWN_VERSIONS:
-        if await _answers(client, Resource(BUILT_IN_GROUP, version, "workloads")):
-            return version
-    return ""
-
-
-async def _owns_group(client: KubeClient) -> bool:
-    try:
-        return await _answers(client, PRIORITY_CLASSES)
-    except Forbidden:
-        return True  # unknown, and this is the careful guess: the other group works everywhere
 
 
 async def _definitions(client: KubeClient) -> dict[str, Object]:

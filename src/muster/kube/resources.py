@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from muster.api.profile import ApiProfile
+from muster.api.profile import KUBERNETES_GROUP, ApiProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def can_be_a_name(name: str) -> bool:
 JOBS = Resource("batch", "v1", "jobs")
 PODS = Resource("", "v1", "pods")
 NAMESPACES = Resource("", "v1", "namespaces")
-PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses")
+PRIORITY_CLASSES = Resource(KUBERNETES_GROUP, "v1", "priorityclasses")
 EVENTS = Resource("", "v1", "events")
 SECRETS = Resource("", "v1", "secrets")
 LEASES = Resource("coordination.k8s.io", "v1", "leases")

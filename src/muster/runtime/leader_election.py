@@ -10,13 +10,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from muster.api.wire import MAX_UID, MAX_WORD, Raw, Unreadable, as_object, integer, mapping, text, words
+from muster.api.lease import MAX_NOTICED, NOTICED, UNINSTALL_HOLDER, Lease, micro_time, read_lease, with_annotations
+from muster.api.wire import Raw, Unreadable, integer, mapping, text, words
 from muster.core.election import (
-    NOTICED,
-    TAKEN_FROM,
-    UNINSTALL_HOLDER,
     Create,
-    Lease,
     Move,
     Renew,
     Standing,
@@ -40,8 +37,6 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 """How often those who do not lead look: a leader that leaves is followed about as fast."""
 RELEASE_SECONDS = 2.0
-MAX_NOTICED = 16 * 1024
-"""Characters that are read of the list of replicas that have noticed `muster leave`: some hundred names."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -219,10 +214,8 @@ class Leadership:
 
     def _signature(self) -> Object:
         lease = self._raw or {}
-        metadata = mapping(lease, "metadata")
-        annotations = mapping(metadata, "annotations")
-        names = ",".join(name for name in (words(annotations, NOTICED, MAX_NOTICED), self.terms.identity) if name)
-        return {**lease, "metadata": {**metadata, "annotations": {**annotations, NOTICED: names}}}
+        noticed = words(mapping(mapping(lease, "metadata"), "annotations"), NOTICED, MAX_NOTICED)
+        return with_annotations(lease, {NOTICED: ",".join(name for name in (noticed, self.terms.identity) if name)})
 
     async def _read(self) -> Lease | None:
         try:
@@ -230,7 +223,7 @@ class Leadership:
         except NotFound:
             self._raw = None
             return None
-        return parse_lease(self._raw)
+        return read_lease(self._raw)
 
     async def _write(self, move: Move | None = None, released: bool = False) -> Lease:
         known = self._raw or {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": self.name}}
@@ -240,13 +233,12 @@ class Leadership:
             written = await self._answer(self.client.create(LEASES, self.namespace, body))
         else:
             written = await self._answer(self.client.replace(LEASES, self.namespace, self.name, body))
-        found = parse_lease(written)
+        found = read_lease(written)
         self._raw = written
         return found
 
     def _spec(self, known: Raw, move: Move | None, released: bool) -> Object:
-        """The times are for people: nobody here reads them."""
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        now = micro_time(datetime.now(UTC))
         transitions = max(0, integer(known, "leaseTransitions") or 0)
         taken = isinstance(move, Take)
         return {
@@ -276,16 +268,3 @@ class Leadership:
         logger.info("became the leader" if leading else "lost leadership")
         self._changed.set()
         self._changed = asyncio.Event()
-
-
-def parse_lease(raw: Object) -> Lease:
-    lease = as_object(raw, "Lease")
-    metadata, spec = mapping(lease, "metadata"), mapping(lease, "spec")
-    annotations = mapping(metadata, "annotations")
-    return Lease(
-        version=f"{text(metadata, 'uid', MAX_UID)}/{text(metadata, 'resourceVersion', MAX_WORD)}",
-        holder=text(spec, "holderIdentity"),
-        duration_seconds=float(max(0, integer(spec, "leaseDurationSeconds") or 0)),
-        taken_from=text(annotations, TAKEN_FROM),
-        noticed_by=frozenset(words(annotations, NOTICED, MAX_NOTICED).split(",")),
-    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from muster.core.drain import Unfinished
 from muster.kube.client import KubeClient
 from muster.kube.errors import Conflict, RetryLater
-from muster.uninstall.gang_inventory import survey
+from muster.uninstall.gang_inventory import take_inventory
 from muster.uninstall.lease import LOOK_SECONDS, TRIES, LeaseInHand
 
 NAMED = 20
@@ -24,7 +24,7 @@ class Completing:
     sleep: Callable[[float], Awaitable[None]]
 
     async def would_wait(self) -> None:
-        if waiting := (await survey(self.client)).unfinished:
+        if waiting := (await take_inventory(self.client)).unfinished:
             self.say(f"would have waited for the pods of {named(waiting)}")
 
     async def run(self, seconds: float) -> None:
@@ -50,13 +50,13 @@ class Completing:
         """One look in a minute may fail: what then is taken away cannot be put back."""
         for _ in range(TRIES - 1):
             with suppress(RetryLater):
-                return (await survey(self.client)).unfinished
+                return (await take_inventory(self.client)).unfinished
             await self.sleep(LOOK_SECONDS)
-        return (await survey(self.client)).unfinished
+        return (await take_inventory(self.client)).unfinished
 
     async def tell_who_is_split(self) -> None:
         """Also by others: somebody deleted the webhooks by hand, or a Job was resumed in that very moment."""
-        if split := (await survey(self.client)).split:
+        if split := (await take_inventory(self.client)).split:
             self.say(f"half in their gang and half not, so that some pods wait for ever: {named(split)}; {WHAT_TO_DO}")
 
     async def _until_noticed(self) -> None:

@@ -26,7 +26,7 @@ class GangInventory:
     split: tuple[JobKey, ...] = ()
 
 
-async def survey(client: KubeClient) -> GangInventory:
+async def take_inventory(client: KubeClient) -> GangInventory:
     """The pods come last: those that arrive meanwhile count."""
     formed = await _jobs_with_a_group(client)
     jobs = await _jobs(client)

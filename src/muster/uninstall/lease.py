@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from muster.api.wire import integer, mapping, text
-from muster.core.election import LONGEST_BELIEVED_SECONDS, NOTICED, SHARE_OF_DURATION, TAKEN_FROM, UNINSTALL_HOLDER
+from muster.api.lease import NOTICED, TAKEN_FROM, UNINSTALL_HOLDER, Lease, micro_time, read_lease, with_annotations
+from muster.api.wire import mapping
+from muster.core.election import LONGEST_BELIEVED_SECONDS, SHARE_OF_DURATION
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import Conflict, NotFound
 from muster.kube.resources import LEASES
@@ -38,7 +39,7 @@ class LeaseInHand:
             except Conflict:
                 continue
             if self.noticed_at == 0.0:
-                self.noticed_at = self.clock() + _noticed_after_seconds(lease)
+                self.noticed_at = self.clock() + _noticed_after_seconds(read_lease(lease))
             return True
         raise Conflict("it keeps changing")
 
@@ -48,30 +49,22 @@ class LeaseInHand:
             lease = await self.client.get(LEASES, self.namespace, self.name)
         except NotFound:
             return False
-        return bool(text(mapping(mapping(lease, "metadata"), "annotations"), NOTICED))
+        return bool(read_lease(lease).noticed_by)
 
 
 def _taken(lease: Object) -> Object:
-    metadata, spec = mapping(lease, "metadata"), mapping(lease, "spec")
-    annotations, holder = dict(mapping(metadata, "annotations")), text(spec, "holderIdentity")
+    holder = read_lease(lease).holder
     if holder != UNINSTALL_HOLDER:  # who noticed an earlier `muster leave` may be gone
-        annotations.pop(NOTICED, None)
-        annotations[TAKEN_FROM] = holder
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return {
-        **lease,
-        "metadata": {**metadata, "annotations": annotations},
-        "spec": {**spec, "holderIdentity": UNINSTALL_HOLDER, "renewTime": now},
-    }
+        lease = with_annotations(lease, {NOTICED: None, TAKEN_FROM: holder})
+    held = {"holderIdentity": UNINSTALL_HOLDER, "renewTime": micro_time(datetime.now(UTC))}
+    return {**lease, "spec": {**mapping(lease, "spec"), **held}}
 
 
-def _noticed_after_seconds(lease: Object) -> float:
+def _noticed_after_seconds(lease: Lease) -> float:
     """Until nobody leads, whether the leader hears of it or not, and the others have seen that it did.
 
     Also a Lease that nobody holds may be about to be taken.
     """
-    spec = mapping(lease, "spec")
-    if not text(spec, "holderIdentity"):
+    if not lease.holder:
         return 2 * LOOK_SECONDS
-    duration = min(float(max(0, integer(spec, "leaseDurationSeconds") or 0)), LONGEST_BELIEVED_SECONDS)
-    return duration * SHARE_OF_DURATION + 2 * LOOK_SECONDS
+    return min(lease.duration_seconds, LONGEST_BELIEVED_SECONDS) * SHARE_OF_DURATION + 2 * LOOK_SECONDS

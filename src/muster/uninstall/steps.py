@@ -11,12 +11,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, ApiProfile
+from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, KUBERNETES_GROUP, ApiProfile
 from muster.api.v1alpha2.podgroup import PROTECTION
 from muster.api.wire import MAX_WORD, Raw, Unreadable, mapping, text, texts
 from muster.config.types import Settings
+from muster.kube.api_detection import is_served
 from muster.kube.client import KubeClient, every_item
 from muster.kube.errors import Conflict, KubeError, NotFound, Unreachable
+from muster.kube.objects import remove_protection
 from muster.kube.resources import (
     LEASES,
     MUTATING_WEBHOOKS,
@@ -167,7 +169,7 @@ class Leave:
 
     async def _release(self, profile: ApiProfile, again: bool) -> bool:
         """Nobody else takes the finalizer off. On a server with the built-in API it is that server's own."""
-        if profile.group == PRIORITY_CLASSES.group and await self._is_served(PRIORITY_CLASSES):
+        if profile.group == KUBERNETES_GROUP and await is_served(self.client, PRIORITY_CLASSES):
             return False
         try:
             protected = [
@@ -190,22 +192,15 @@ class Leave:
     async def _release_one(self, profile: ApiProfile, metadata: Raw) -> bool:
         """Of the very object that was listed. One that changed meanwhile is seen again in the next round."""
         namespace, name = text(metadata, "namespace"), text(metadata, "name")
-        left = [each for each in texts(metadata, "finalizers") if each != PROTECTION]
-        body = {"metadata": {"resourceVersion": text(metadata, "resourceVersion", MAX_WORD), "finalizers": left}}
+        version = text(metadata, "resourceVersion", MAX_WORD)
         async with self._going_on(f"PodGroup {namespace}/{name} cannot be released"):
             try:
-                await self.client.patch(pod_groups(profile), namespace, name, body)
+                finalizers = texts(metadata, "finalizers")
+                await remove_protection(self.client, profile, (namespace, name), version, finalizers)
             except (NotFound, Conflict):
                 return False
             return True
         return False
-
-    async def _is_served(self, resource: Resource) -> bool:
-        try:
-            await self.client.list(resource, params={"limit": "1"})
-        except NotFound:
-            return False
-        return True
 
     def _did(self, what: str) -> None:
         self.say(f"{'would have ' if self.dry_run else ''}{what}")

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muster.api.lease import UNINSTALL_HOLDER, Lease
 from muster.core.election import (
-    UNINSTALL_HOLDER,
     Create,
-    Lease,
     Move,
     Renew,
     Standing,

@@ -5,18 +5,19 @@ from typing import Any
 
 import pytest
 
+from muster.api.profile import KUBERNETES_GROUP, OWN_GROUP
 from muster.crds import install as module
-from muster.crds.definitions import BUILT_IN_GROUP, KINDS, OWN_GROUP, crd_name, definition
+from muster.crds.definitions import KINDS, crd_name, definition
 from muster.crds.install import find_installed, install
-from muster.crds.server_support import AUTO, CRDS, InstallRefused, choose, survey
+from muster.crds.server_support import AUTO, CRDS, InstallRefused, choose, find_support
 from muster.kube.errors import Forbidden, NotFound
 from muster.kube.resources import PRIORITY_CLASSES, Resource
 
 Object = dict[str, Any]
 
-NATIVE = (f"{BUILT_IN_GROUP}/v1alpha2", f"{BUILT_IN_GROUP}/v1")
-STOCK = (f"{BUILT_IN_GROUP}/v1",)
-NEWER = (f"{BUILT_IN_GROUP}/v1beta1", f"{BUILT_IN_GROUP}/v1")
+NATIVE = (f"{KUBERNETES_GROUP}/v1alpha2", f"{KUBERNETES_GROUP}/v1")
+STOCK = (f"{KUBERNETES_GROUP}/v1",)
+NEWER = (f"{KUBERNETES_GROUP}/v1beta1", f"{KUBERNETES_GROUP}/v1")
 OPEN = ()
 """A server that does not own the group."""
 
@@ -33,7 +34,7 @@ class Server:
         if str(resource) in self.forbidden:
             raise Forbidden(f"cannot list resource {resource}")
         version = f"{resource.group}/{resource.version}"
-        if version not in self.serves or (resource != PRIORITY_CLASSES and version == f"{BUILT_IN_GROUP}/v1"):
+        if version not in self.serves or (resource != PRIORITY_CLASSES and version == f"{KUBERNETES_GROUP}/v1"):
             raise NotFound("the server could not find the requested resource")
         return {"items": []}
 
@@ -80,28 +81,28 @@ def theirs(group: str) -> tuple[Object, ...]:
 
 CHOSEN: dict[str, tuple[Server, str, str]] = {
     "built in: nothing": (Server(*NATIVE), AUTO, ""),
-    "built in, asked for the same group: nothing": (Server(*NATIVE), BUILT_IN_GROUP, ""),
+    "built in, asked for the same group: nothing": (Server(*NATIVE), KUBERNETES_GROUP, ""),
     "built in, asked for ours: ours": (Server(*NATIVE), OWN_GROUP, OWN_GROUP),
-    "built in, with dead CRDs of another life: nothing": (Server(*NATIVE, crds=ours(BUILT_IN_GROUP)), AUTO, ""),
+    "built in, with dead CRDs of another life: nothing": (Server(*NATIVE, crds=ours(KUBERNETES_GROUP)), AUTO, ""),
     "built in without PriorityClass: nothing": (Server(NATIVE[0]), AUTO, ""),
     "the group is owned: ours": (Server(*STOCK), AUTO, OWN_GROUP),
-    "the group is owned, with dead CRDs: ours": (Server(*STOCK, crds=ours(BUILT_IN_GROUP)), AUTO, OWN_GROUP),
+    "the group is owned, with dead CRDs: ours": (Server(*STOCK, crds=ours(KUBERNETES_GROUP)), AUTO, OWN_GROUP),
     "PriorityClasses are hidden: ours": (Server(*STOCK, forbidden=(str(PRIORITY_CLASSES),)), AUTO, OWN_GROUP),
-    "the group is free: the real one": (Server(*OPEN), AUTO, BUILT_IN_GROUP),
+    "the group is free: the real one": (Server(*OPEN), AUTO, KUBERNETES_GROUP),
     "the group is free, asked for ours: ours": (Server(*OPEN), OWN_GROUP, OWN_GROUP),
-    "our CRDs serve it: an upgrade": (Server(NATIVE[0], crds=ours(BUILT_IN_GROUP)), AUTO, BUILT_IN_GROUP),
-    "somebody else's CRDs of the other group": (Server(*STOCK, crds=theirs(BUILT_IN_GROUP)), AUTO, OWN_GROUP),
+    "our CRDs serve it: an upgrade": (Server(NATIVE[0], crds=ours(KUBERNETES_GROUP)), AUTO, KUBERNETES_GROUP),
+    "somebody else's CRDs of the other group": (Server(*STOCK, crds=theirs(KUBERNETES_GROUP)), AUTO, OWN_GROUP),
 }
 
 
 @pytest.mark.parametrize("case", CHOSEN)
 async def test_chosen(case: str) -> None:
     server, asked, group = CHOSEN[case]
-    assert choose(await survey(server), asked) == group
+    assert choose(await find_support(server), asked) == group
 
 
 REFUSED: dict[str, tuple[Server, str, str]] = {
-    "dead": (Server(*STOCK), BUILT_IN_GROUP, "would be dead"),
+    "dead": (Server(*STOCK), KUBERNETES_GROUP, "would be dead"),
     "a version that we do not speak": (Server(*NEWER), AUTO, "v1beta1 built in, which this version of Muster does not"),
     "the same, asked for ours": (Server(*NEWER), OWN_GROUP, "v1beta1"),
     "somebody else's CRDs": (Server(*STOCK, crds=theirs(OWN_GROUP)), AUTO, "not Muster's"),
@@ -113,13 +114,13 @@ REFUSED: dict[str, tuple[Server, str, str]] = {
 async def test_refused(case: str) -> None:
     server, asked, because = REFUSED[case]
     with pytest.raises(InstallRefused, match=because):
-        choose(await survey(server), asked)
+        choose(await find_support(server), asked)
 
 
 async def test_a_dead_crd_is_seen() -> None:
-    assert (await survey(Server(*STOCK, crds=ours(BUILT_IN_GROUP)))).dead
-    assert not (await survey(Server(*STOCK, crds=ours(OWN_GROUP)))).dead
-    assert not (await survey(Server(NATIVE[0], crds=ours(BUILT_IN_GROUP)))).dead
+    assert (await find_support(Server(*STOCK, crds=ours(KUBERNETES_GROUP)))).dead
+    assert not (await find_support(Server(*STOCK, crds=ours(OWN_GROUP)))).dead
+    assert not (await find_support(Server(NATIVE[0], crds=ours(KUBERNETES_GROUP)))).dead
 
 
 async def test_a_crd_that_is_being_deleted_is_not_called_installed() -> None:
@@ -133,10 +134,10 @@ async def test_a_crd_that_is_being_deleted_is_not_called_installed() -> None:
 async def test_established_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.3)
     with pytest.raises(InstallRefused, match="still does not serve it"):
-        await install(Server(*STOCK), BUILT_IN_GROUP)
+        await install(Server(*STOCK), KUBERNETES_GROUP)
 
 
 async def test_what_is_not_labelled_as_ours_is_not_found() -> None:
-    server = Server(f"{OWN_GROUP}/v1alpha2", crds=theirs(BUILT_IN_GROUP) + ours(OWN_GROUP))
-    found = await find_installed(server, (BUILT_IN_GROUP, OWN_GROUP))
+    server = Server(f"{OWN_GROUP}/v1alpha2", crds=theirs(KUBERNETES_GROUP) + ours(OWN_GROUP))
+    found = await find_installed(server, (KUBERNETES_GROUP, OWN_GROUP))
     assert {(each.group, each.objects) for each in found} == {(OWN_GROUP, 0)}

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from muster.core.election import NOTICED, UNINSTALL_HOLDER, Terms
+from muster.api.lease import NOTICED, UNINSTALL_HOLDER
+from muster.core.election import Terms
 from muster.kube.errors import KubeError, ServerFault
 from muster.runtime import leader_election
 from muster.runtime.leader_election import Leadership

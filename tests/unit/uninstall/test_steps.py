@@ -8,10 +8,11 @@ from itertools import takewhile
 
 import pytest
 
+from muster.api.lease import UNINSTALL_HOLDER
 from muster.api.v1alpha2.podgroup import PROTECTION
 from muster.config.loading import in_its_place
 from muster.config.types import Certificates, Settings
-from muster.core.election import UNINSTALL_HOLDER, Terms
+from muster.core.election import Terms
 from muster.kube.client import Object
 from muster.kube.errors import Conflict, Forbidden, KubeError, NotFound, Unreachable
 from muster.kube.resources import Resource
@@ -21,10 +22,8 @@ from muster.uninstall.steps import Leave
 from tests.fake_cluster import MUSTER, USER, FakeClient, FakeCluster
 
 SETTINGS = in_its_place(Settings(), {"POD_NAMESPACE": "ours"})
-MUTATING, VALIDATING = (
-    ("mutatingwebhookconfigurations", "", "muster"),
-    ("validatingwebhookconfigurations", "", "muster"),
-)
+MUTATING = "mutatingwebhookconfigurations", "", "muster"
+VALIDATING = "validatingwebhookconfigurations", "", "muster"
 LEASE, SECRET = ("leases", "ours", "muster"), ("secrets", "ours", "muster-certificates")
 DEV = tuple((plural, "", "muster-dev") for plural, _, _ in (MUTATING, VALIDATING))
 OWN, BUILT_IN = "scheduling.muster.dev", "scheduling.k8s.io"
@@ -248,10 +247,8 @@ async def test_a_muster_that_nobody_can_tell_is_named_as_the_one_who_puts_things
     leaving.sleep = registered_again
     await leaving.run()
     assert leaving.problems == ["a Muster that runs puts things back: scale its Deployment to 0, then run this again"]
-    assert (
-        said.count(f"removed the webhooks of {MUTATING[0]}.admissionregistration.k8s.io muster, which had come back")
-        == 2
-    )
+    removed = f"removed the webhooks of {MUTATING[0]}.admissionregistration.k8s.io muster, which had come back"
+    assert said.count(removed) == 2
 
 
 async def test_replicas_that_run_stand_back_and_one_that_starts_later_leads(

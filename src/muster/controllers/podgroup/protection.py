@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from muster.api.keys import ObjectKey
-from muster.api.v1alpha2.podgroup import PROTECTION, SCHEDULED, PodGroup
+from muster.api.v1alpha2.podgroup import SCHEDULED, PodGroup
 from muster.controllers.job.observer import Observer
 from muster.controllers.podgroup.members import Members
 from muster.core.podgroup_rules import MarkScheduled, RemoveProtection, keep
-from muster.kube.client import Object
 from muster.kube.errors import Conflict, NotFound
+from muster.kube.objects import remove_protection
 from muster.kube.resources import pod_groups
 from muster.runtime.internal_errors import InternalErrors
 from muster.runtime.metrics import Metrics
@@ -65,8 +65,9 @@ class PodGroupProtection:
         return await self.observer.pod_group(*key)
 
     async def _release(self, group: PodGroup) -> None:
-        left = [finalizer for finalizer in group.metadata.finalizers if finalizer != PROTECTION]
-        await self._patch(group, "", {"metadata": {"finalizers": left}})
+        observer, old = self.observer, group.metadata
+        key = old.namespace, old.name
+        await remove_protection(observer.client, observer.profile, key, old.resource_version, old.finalizers)
 
     async def _mark_scheduled(self, group: PodGroup) -> None:
         condition = {
@@ -79,16 +80,7 @@ class PodGroupProtection:
         }
         others = [c for c in group.status.conditions if c.type != SCHEDULED] if group.status else []
         kept = [other.model_dump(mode="json", by_alias=True, exclude_none=True) for other in others]
-        await self._patch(group, "status", {"status": {"conditions": [*kept, condition]}})
-
-    async def _patch(self, group: PodGroup, part: str, body: Object) -> None:
-        """A merge patch of the very object that was looked at, and of no later one."""
-        metadata = {**body.get("metadata", {}), "resourceVersion": group.metadata.resource_version}
-        observer = self.observer
-        await observer.client.patch(
-            pod_groups(observer.profile),
-            group.metadata.namespace,
-            group.metadata.name,
-            {**body, "metadata": metadata},
-            part,
-        )
+        old, body = group.metadata, {"status": {"conditions": [*kept, condition]}}
+        exactly = {"metadata": {"resourceVersion": old.resource_version}}
+        resource = pod_groups(self.observer.profile)
+        await self.observer.client.patch(resource, old.namespace, old.name, {**body, **exactly}, "status")

@@ -4,6 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+from muster.api.lease import with_annotations
 from muster.api.profile import ApiProfile, profile_named
 from muster.api.wire import Unreadable, mapping, text
 from muster.kube.client import KubeClient, Object
@@ -59,9 +60,7 @@ class LeaseAgreement:
         lease = await self._lease()
         if lease is None or _agreed(lease) != instead_of:
             return
-        metadata = mapping(lease, "metadata")
-        annotations = {**mapping(metadata, "annotations"), PROFILE_ANNOTATION: on.name}
-        changed = {**lease, "metadata": {**metadata, "annotations": annotations}}
+        changed = with_annotations(lease, {PROFILE_ANNOTATION: on.name})
         with suppress(Conflict, NotFound):  # it was changed by another: decide again
             await self.client.replace(LEASES, self.namespace, self.name, changed)
 
