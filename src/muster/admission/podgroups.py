@@ -8,7 +8,7 @@ from muster.admission.review import Review
 from muster.api.profile import ApiProfile
 from muster.api.v1alpha2.podgroup import PROTECTION
 from muster.api.wire import Raw, mapping, texts
-from muster.controllers.podgroup.defaulting import Completion
+from muster.controllers.podgroup.defaulting import PodGroupDefaulting
 from muster.core.admit import ALLOWED, Verdict
 from muster.core.podgroup_rules import Completed, Refused
 from muster.kube.errors import KubeError
@@ -18,14 +18,14 @@ Patch = list[dict[str, Any]]
 
 @dataclass(slots=True)
 class PodGroupReview:
-    completion: Completion
+    defaulting: PodGroupDefaulting
     profile: ApiProfile
 
     async def review(self, review: Review, seconds: float) -> tuple[Verdict, Patch | None]:
         group = self.profile.read_pod_group(_with_namespace(review))
         try:
             async with asyncio.timeout(seconds):
-                outcome = await self.completion.review(group)
+                outcome = await self.defaulting.review(group)
         except (KubeError, TimeoutError) as error:
             why = str(error) or "the API server is slow"
             return Verdict(allowed=False, message=f"muster: the PodGroup cannot be checked now, try again: {why}"), None

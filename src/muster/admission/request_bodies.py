@@ -29,6 +29,11 @@ class _Body:
 
 
 class BodyReader:
+    """Reads request bodies within bounds of bytes and time.
+
+    Owns the list of large bodies that are being read; together they take at most `total` bytes.
+    """
+
     def __init__(self, total: int = LARGE_BYTES, seconds: float = BODY_SECONDS) -> None:
         self._total, self._seconds = total, seconds
         self._large: dict[_Body, None] = {}

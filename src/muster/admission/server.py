@@ -77,6 +77,11 @@ class WebhookHandlers:
 
 @dataclass(slots=True)
 class AdmissionServer:
+    """The HTTP application of the webhooks, and of health and metrics.
+
+    Reads `handlers`, which each generation replaces. It answers every review, whatever fails.
+    """
+
     health: Health
     handlers: WebhookHandlers | None = None
     """None until the first API was found. It stays when an API goes: then it says what is wrong."""

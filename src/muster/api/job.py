@@ -27,6 +27,8 @@ MAX_INTENT = 4_096
 
 @dataclass(frozen=True, slots=True)
 class JobView:
+    """A Job as far as Muster reads it, with every string bounded."""
+
     key: JobKey
     uid: Uid
     resource_version: str = field(compare=False)

@@ -32,6 +32,8 @@ _KEPT = ("name", "namespace", "labels", "annotations", "ownerReferences")
 
 @dataclass(frozen=True, slots=True)
 class ApiProfile:
+    """One version of the API in one group: how its objects are read and written, and how a pod names its group."""
+
     group: str
     version: str
     native: bool = True

@@ -92,7 +92,7 @@ class StaticCertificate:
 
 
 class InCluster:
-    """One of the replicas behind a Service: the certificate is shared, and whoever leads keeps the webhooks right."""
+    """One of the replicas behind a Service. They share the certificate; the leader keeps the webhooks up to date."""
 
     def __init__(self, settings: Settings, client_ca: ClientCA | None = None) -> None:
         self._settings = settings

@@ -18,7 +18,7 @@ from muster.controllers.job.executor import Executor
 from muster.controllers.job.gang_former import GangFormer
 from muster.controllers.job.observer import Observer
 from muster.controllers.job.reconciler import Reconciler
-from muster.controllers.podgroup.defaulting import Completion
+from muster.controllers.podgroup.defaulting import PodGroupDefaulting
 from muster.controllers.podgroup.protection import PodGroupProtection
 from muster.controllers.profile.agreement import Agreement, OwnAgreement
 from muster.controllers.resync import Resync
@@ -87,7 +87,7 @@ def build(cluster: Cluster, profile: ApiProfile) -> Parts:
     )
     errors, pod_groups = recorder.errors, WorkQueue[ObjectKey](metrics.retries.labels("podgroups").inc)
     protection = None if profile.native else PodGroupProtection(observer, pod_groups, errors)
-    pod_groups_review = None if profile.native else PodGroupReview(Completion(observer), profile)
+    pod_groups_review = None if profile.native else PodGroupReview(PodGroupDefaulting(observer), profile)
     adopt_existing_only = settings.webhooks.pods.is_selective
     look = remembered(protection.members) if protection else listed(observer)
     statuses = WorkQueue[JobKey](metrics.retries.labels("gang-status").inc)

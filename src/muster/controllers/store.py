@@ -110,6 +110,11 @@ class _Shelf(Generic[Item]):
 
 @dataclass(slots=True)
 class Cache:
+    """The Jobs, Workloads and PodGroups that this replica has seen.
+
+    Intake, resync and our own writes fill it; controllers and webhooks read it. It never calls the API server.
+    """
+
     has_synced: bool = False
     """The streams are up and everything has been listed: what is here was really there a moment ago."""
     jobs: dict[JobKey, JobView] = field(default_factory=dict)

@@ -44,6 +44,11 @@ def uncounted(verb: str, resource: str, code: str) -> None:
 
 
 class HttpClient:
+    """The `KubeClient` that talks to a real API server.
+
+    Owns the connections, a pool for each lane. Every error becomes a `KubeError`.
+    """
+
     def __init__(self, credentials: Credentials, count: Count = uncounted, dry_run: bool = False) -> None:
         self._credentials = credentials
         self._count = count

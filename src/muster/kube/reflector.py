@@ -57,6 +57,11 @@ class Expired(Exception):
 
 @dataclass(slots=True)
 class Reflector(Generic[View]):
+    """Lists and watches one resource, and reports each change to its audience.
+
+    Keeps no object itself. It lists again when the stream breaks.
+    """
+
     client: KubeClient
     streams: Watcher
     resource: Resource

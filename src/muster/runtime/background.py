@@ -13,7 +13,7 @@ LAST_SECONDS = 2.0
 
 
 class BackgroundTasks:
-    """Left in its place among the doors that close: after the last question, before the last connection."""
+    """Background tasks that outlive their caller; drained before the HTTP client closes."""
 
     def __init__(self, seconds: float = LAST_SECONDS) -> None:
         self._seconds = seconds

@@ -100,6 +100,11 @@ def internal_error_sentence(kind: str) -> str:
 
 @dataclass(slots=True)
 class EventRecorder:
+    """Posts events on Jobs, each only once.
+
+    Owns the queue of events and the memory of those that were posted. Callers never wait for the API server.
+    """
+
     client: KubeClient
     instance: str
     metrics: Metrics = field(default_factory=Metrics)

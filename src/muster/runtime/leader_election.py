@@ -42,6 +42,8 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Lead(Protocol):
+    """Whether this replica leads, and whether Muster is being uninstalled."""
+
     def leads(self) -> bool: ...
 
     def uninstalled(self) -> bool:
@@ -84,6 +86,11 @@ class Alone:
 
 @dataclass(slots=True)
 class Leadership:
+    """Takes part in the election for the Lease.
+
+    Owns what this replica knows of the Lease (`Standing`). It reads and writes the Lease and nothing else.
+    """
+
     client: KubeClient
     namespace: str
     name: str

@@ -13,6 +13,8 @@ LONG_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 18
 
 
 class Metrics:
+    """Owns the registry, and all metrics in it."""
+
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self._of_what_people_see()

@@ -15,6 +15,8 @@ CAPACITY = 10_000
 
 
 class TtlCache(Generic[Key, Value]):
+    """A dict with a limit: entries expire, and the oldest go when it is full."""
+
     def __init__(self, seconds: float, capacity: int = CAPACITY) -> None:
         self._seconds = seconds
         self._capacity = capacity

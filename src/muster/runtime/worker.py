@@ -25,6 +25,11 @@ class TryAgain(Exception):
 
 @dataclass(slots=True)
 class Workers(Generic[Key]):
+    """The worker loop: takes keys off a queue and handles them, `count` at a time.
+
+    A key whose work fails goes back to the queue. A bug is counted and logged, and ends no worker.
+    """
+
     task: Task
     queue: WorkQueue[Key]
     handle: Callable[[Key], Awaitable[object]]

@@ -22,6 +22,8 @@ CLOCK_SKEW = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class ServingCertificate:
+    """A certificate with its key and the CA that signed it, in PEM."""
+
     authority: bytes
     """The CA, which the API server must trust."""
     certificate: bytes

@@ -31,6 +31,11 @@ def never() -> bool:
 
 @dataclass(slots=True)
 class CertificateRenewer:
+    """Keeps the serving certificate valid, and switches to a new one once the API server trusts it.
+
+    Reads the source of certificates and the registered CA bundle. It changes `tls` and `trust_bundle`.
+    """
+
     source: Source
     tls: ReloadingTls
     host: str

@@ -16,7 +16,12 @@ WHAT_TO_DO = "suspend and resume such a Job, and its pods are made anew without 
 
 
 @dataclass(slots=True)
-class Completing:
+class Drain:
+    """Waits until gangs that were formed have all their pods.
+
+    Reads gangs and the Lease, and holds the Lease meanwhile.
+    """
+
     client: KubeClient
     lease: LeaseInHand
     say: Callable[[str], None]

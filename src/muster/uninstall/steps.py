@@ -28,7 +28,7 @@ from muster.kube.resources import (
     Resource,
     pod_groups,
 )
-from muster.uninstall.drain import Completing
+from muster.uninstall.drain import Drain
 from muster.uninstall.lease import LOOK_SECONDS, TRIES, LeaseInHand
 from muster.webhooks.configurations import DEV_NAME, NAME
 
@@ -41,6 +41,12 @@ WAIT_SECONDS = 60
 
 @dataclass(slots=True)
 class Leave:
+    """The steps of `muster leave`, in order.
+
+    Takes the Lease, waits for gangs, empties the webhook configurations, removes the protection finalizers, and deletes
+    the Secret with the certificates. What fails is in `problems`.
+    """
+
     client: KubeClient
     settings: Settings
     say: Callable[[str], None]
@@ -65,7 +71,7 @@ class Leave:
     async def _run(self) -> None:
         namespace, certificates = self.settings.service.namespace, self.settings.certificates
         lease = LeaseInHand(self.client, namespace, self.settings.leadership.lease_name, self.clock)
-        gangs = Completing(self.client, lease, self.say, self._problem, self.sleep)
+        gangs = Drain(self.client, lease, self.say, self._problem, self.sleep)
         told = await self._tell_the_running_ones(lease)
         async with self._going_on("gangs cannot be waited for"):
             await self._wait_for(gangs, told)
@@ -82,7 +88,7 @@ class Leave:
             await self._remove(SECRETS, certificates.secret_name, namespace)
         await self._remove(LEASES, lease.name, namespace)
 
-    async def _wait_for(self, gangs: Completing, told: bool) -> None:
+    async def _wait_for(self, gangs: Drain, told: bool) -> None:
         if not told or not self.wait_seconds:
             return
         await (gangs.would_wait() if self.dry_run else gangs.run(self.wait_seconds))

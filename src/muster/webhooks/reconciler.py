@@ -46,6 +46,11 @@ async def at_once() -> bool:
 
 @dataclass(slots=True)
 class WebhookReconciler:
+    """Keeps the webhook configurations as they should be. Only the leader writes.
+
+    Reads the configurations, Muster's namespace and the trust bundle. It updates configurations, and creates none.
+    """
+
     client: KubeClient
     settings: Settings
     trust_bundle: TrustBundle

@@ -25,6 +25,8 @@ _LEVELS = "v1alpha2 has no groups of groups"
 
 @dataclass(frozen=True)
 class FlatTarget(Target[Workload, PodGroup]):
+    """v1alpha2: a Workload is a list of PodGroup templates."""
+
     def limits(self, root: ResolvedItem) -> Iterator[FieldError]:
         for resolved in root.walk():
             if resolved.item.composite:

@@ -12,6 +12,8 @@ NOTHING = SchedulingConfig()
 
 @dataclass(frozen=True, slots=True)
 class ResolvedItem:
+    """An item with its merged configuration, and its children."""
+
     item: WorkloadItem
     config: SchedulingConfig
     children: tuple["ResolvedItem", ...]

@@ -42,6 +42,8 @@ _MODES = {
 
 @dataclass(frozen=True)
 class NestedTarget(Target[Workload, PodGroup]):
+    """Later versions: a Workload is a tree of templates."""
+
     def limits(self, root: ResolvedItem) -> Iterator[FieldError]:
         yield from _too_deep(root, 1)
         for resolved in root.walk():

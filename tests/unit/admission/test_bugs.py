@@ -18,7 +18,7 @@ from muster.api.pod import PodView
 from muster.api.profile import CRD_IN_OWN_GROUP
 from muster.api.wire import Unreadable
 from muster.controllers.job.gang_former import GangFormer
-from muster.controllers.podgroup.defaulting import Completion
+from muster.controllers.podgroup.defaulting import PodGroupDefaulting
 from muster.core.reasons import EventReason
 from muster.kube.client import Object
 from muster.kube.resources import Resource
@@ -49,7 +49,7 @@ class Stage:
         self.recorder, rules = self.parts.gang_former.recorder, self.parts.reconciler.rules
         pods = PodWebhook(self.parts.gang_former, fail_open)
         guard = ParallelismGuard(self.parts.observer, rules, self.recorder)
-        completing = PodGroupReview(Completion(self.parts.observer), CRD_IN_OWN_GROUP)
+        completing = PodGroupReview(PodGroupDefaulting(self.parts.observer), CRD_IN_OWN_GROUP)
         handlers = WebhookHandlers(CRD_IN_OWN_GROUP, pods, guard, completing, IntentReview(self.parts.cache, rules))
         self.server = AdmissionServer(self.parts.health, handlers)
 
@@ -191,7 +191,7 @@ async def test_the_guard_refuses_the_change_and_the_job_gets_the_event(monkeypat
 WEBHOOKS = {
     "the webhook cannot read a pod, with Fail": ("/pods", (PodView, "parse"), False, False),
     "the webhook cannot read a pod, with Ignore": ("/pods", (PodView, "parse"), True, True),
-    "PodGroups cannot be checked": ("/pod-groups", (Completion, "review"), False, False),
+    "PodGroups cannot be checked": ("/pod-groups", (PodGroupDefaulting, "review"), False, False),
     "intents are advice": ("/intents", (IntentReview, "_warnings"), False, True),
 }
 

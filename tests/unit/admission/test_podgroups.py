@@ -14,7 +14,7 @@ from muster.admission.podgroups import PodGroupReview
 from muster.admission.server import AdmissionServer, WebhookHandlers
 from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE, ApiProfile
 from muster.api.v1alpha2.podgroup import PROTECTION
-from muster.controllers.podgroup.defaulting import Completion
+from muster.controllers.podgroup.defaulting import PodGroupDefaulting
 from muster.kube.client import Object
 from muster.kube.errors import KubeError, NotFound, Unreachable
 from muster.kube.resources import Resource
@@ -52,7 +52,7 @@ def client() -> Server:
 def handlers(client: Server, profile: ApiProfile) -> WebhookHandlers:
     parts = build(client, profile)
     guard = ParallelismGuard(parts.observer, parts.reconciler.rules, parts.gang_former.recorder)
-    completing = None if profile.native else PodGroupReview(Completion(parts.observer), profile)
+    completing = None if profile.native else PodGroupReview(PodGroupDefaulting(parts.observer), profile)
     return WebhookHandlers(profile, PodWebhook(parts.gang_former), guard, completing)
 
 

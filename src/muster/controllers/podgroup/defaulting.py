@@ -12,7 +12,7 @@ from muster.kube.resources import PRIORITY_CLASSES
 
 
 @dataclass(slots=True)
-class Completion:
+class PodGroupDefaulting:
     observer: Observer
 
     async def review(self, group: PodGroup) -> Completed | Refused:

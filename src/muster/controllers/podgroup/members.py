@@ -19,6 +19,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Members:
+    """The pods of each PodGroup, as the pod reflector shows them.
+
+    Owns the index. It calls `on_change` with the key of each group whose members change.
+    """
+
     on_change: Callable[[ObjectKey], None]
     """Told the PodGroup whose members changed."""
     errors: InternalErrors = field(default_factory=lambda: InternalErrors(Metrics()))

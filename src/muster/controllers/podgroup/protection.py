@@ -25,6 +25,12 @@ LISTING_SECONDS = 1.0
 
 @dataclass(slots=True)
 class PodGroupProtection:
+    """Does for PodGroups of CRDs what controllers of the built-in API do.
+
+    Owns the queue of PodGroups and the index of members. It removes the protection finalizer from PodGroups that are
+    being deleted, and sets the condition PodGroupScheduled.
+    """
+
     observer: Observer
     queue: WorkQueue[ObjectKey]
     errors: InternalErrors = field(default_factory=lambda: InternalErrors(Metrics()))

@@ -30,6 +30,11 @@ GANGS_SECONDS = 5.0
 
 @dataclass(slots=True)
 class ProfileChooser:
+    """Keeps this replica on the API profile that all replicas have agreed on.
+
+    Owns the last probes. It reads the agreement and the API server; only the leader writes the agreement.
+    """
+
     client: KubeClient
     setting: str
     """`apiGroup`."""
