@@ -69,7 +69,7 @@ jobs = st.builds(
 
 
 @given(jobs, st.booleans(), st.booleans())
-def test_a_remembered_wish_is_the_job_s_own(job: JobBuilder, opt_in: bool, basic: bool) -> None:
+def test_a_remembered_request_is_the_job_s_own(job: JobBuilder, opt_in: bool, basic: bool) -> None:
     view, policy = job.view(), Policy(opt_in=opt_in, basic_for_others=basic)
     first, again = request_of(view, policy), request_of.__wrapped__(view, policy)
     assert (first.why, first.asked, first.config, first.errors) == (again.why, again.asked, again.config, again.errors)

@@ -23,7 +23,7 @@ async def hello(_: web.Request) -> web.Response:
 
 
 @pytest.fixture
-def door() -> ReloadingTls:
+def tls() -> ReloadingTls:
     return ReloadingTls()
 
 

@@ -251,7 +251,9 @@ async def test_what_fails_is_told_and_tried_again(
     assert "default/g: will try again" in caplog.text
 
 
-async def test_a_bug_of_ours_does_not_end_the_keeper(retried: list[float], caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_bug_of_ours_does_not_end_the_protection(
+    retried: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
     kept = Kept(group(), *pods(2))
     kept.client.errors = [ZeroDivisionError("bug")]  # type: ignore[list-item]
     await worked(kept)
