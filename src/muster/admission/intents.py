@@ -7,6 +7,7 @@ from muster.admission.review import Review
 from muster.api.job import SCHEDULING_ANNOTATION, JobView
 from muster.api.keys import JobKey
 from muster.controllers.store import Cache
+from muster.core import messages
 from muster.core.admit import Verdict
 from muster.core.decide import Rules, own_pod_group
 from muster.core.intent_warnings import complaints
@@ -21,7 +22,7 @@ class IntentReview:
         # In admission the Job's own metadata may still lack its namespace; the request has it.
         parsed = JobView.parse(review.new)
         new = replace(parsed, key=JobKey(review.namespace, parsed.key.name))
-        return Verdict(allowed=True, warnings=tuple(f"muster: {warning}" for warning in self._warnings(review, new)))
+        return Verdict(allowed=True, warnings=tuple(map(messages.warning, self._warnings(review, new))))
 
     def _warnings(self, review: Review, new: JobView) -> Iterator[str]:
         seen = self.cache.observe(new.key)
@@ -30,5 +31,4 @@ class IntentReview:
         yield from told
         was = JobView.parse(review.old).intent if review.old else None
         if group is not None and new.intent is None and was is not None and not told:
-            kept = f"PodGroup {group.metadata.name} stays as it was made, apart from its size"
-            yield f"{SCHEDULING_ANNOTATION} can be removed, but {kept}"
+            yield messages.intent_removed(SCHEDULING_ANNOTATION, group.metadata.name)

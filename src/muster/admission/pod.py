@@ -4,15 +4,18 @@ import asyncio
 import logging
 from dataclasses import dataclass, field, replace
 
-from muster.admission.review import Review, failure
+from muster.admission.review import Review
 from muster.api.keys import JobRef, Uid
 from muster.api.pod import PodView
 from muster.api.wire import Unreadable
 from muster.controllers.job.gang_former import GangFormer, Unsettled
-from muster.core.admit import ALLOWED, Verdict, admit_pod
+from muster.core import messages
+from muster.core.admit import ALLOWED, Verdict, admit_pod, refused
 from muster.core.decide import Decision, Membership, decide
 from muster.core.observed import Observed
+from muster.core.reasons import Reason
 from muster.kube.errors import KubeError
+from muster.runtime.internal_errors import kind_of
 from muster.runtime.tasks import Task
 from muster.runtime.ttl_cache import TtlCache
 
@@ -44,9 +47,9 @@ class PodWebhook:
             async with asyncio.timeout_at(deadline):
                 decision = await (self.gang_former.preview(ref) if review.dry_run else self._decide(ref))
         except TimeoutError:
-            return _later(f"the gang of Job {ref.key.name!r} could not be formed within {seconds:.1f} s")
+            return refused(Reason.NOT_FORMED_IN_TIME, messages.not_formed_in_time(ref.key.name, seconds))
         except (KubeError, Unsettled) as error:
-            return _later(f"the gang of Job {ref.key.name!r} could not be formed yet: {error}")
+            return refused(Reason.NOT_FORMED_YET, messages.not_formed_yet(ref.key.name, str(error)))
         except Unreadable as error:
             # Somebody wrote an object that cannot be read. That is no bug, and no pod waits for it.
             logger.warning("%s: its gang cannot be formed: %s", ref.key, error, extra={"job": ref.key})
@@ -68,7 +71,9 @@ class PodWebhook:
         self._report(ref, error, dry_run)
         if group := await self._living_group(ref, deadline):
             return Verdict(allowed=True, join=group)
-        return ALLOWED if self.fail_open else _later(failure(f"Job {ref.key.name!r}", error))
+        if self.fail_open:
+            return ALLOWED
+        return refused(Reason.MUSTER_FAILED, messages.failed_on_pod(ref.key.name, kind_of(error)))
 
     def _report(self, ref: JobRef, error: Exception, dry_run: bool) -> None:
         recorder, job = self.gang_former.recorder, self.gang_former.observer.cache.jobs.get(ref.key)
@@ -98,7 +103,3 @@ class PodWebhook:
         except Exception as error:  # noqa: BLE001
             self.gang_former.recorder.errors.note(Task.POD_WEBHOOK, ref.key, error)
             return ""
-
-
-def _later(why: str) -> Verdict:
-    return Verdict(allowed=False, message=f"muster: {why}; the Job controller tries again")

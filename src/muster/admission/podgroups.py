@@ -9,8 +9,10 @@ from muster.api.profile import ApiProfile
 from muster.api.v1alpha2.podgroup import PROTECTION
 from muster.api.wire import Raw, mapping, texts
 from muster.controllers.podgroup.defaulting import PodGroupDefaulting
-from muster.core.admit import ALLOWED, Verdict
+from muster.core import messages
+from muster.core.admit import ALLOWED, Verdict, refused, refused_as_built_in
 from muster.core.podgroup_rules import Completed, Refused
+from muster.core.reasons import Reason
 from muster.kube.errors import KubeError
 
 Patch = list[dict[str, Any]]
@@ -27,10 +29,9 @@ class PodGroupReview:
             async with asyncio.timeout(seconds):
                 outcome = await self.defaulting.review(group)
         except (KubeError, TimeoutError) as error:
-            why = str(error) or "the API server is slow"
-            return Verdict(allowed=False, message=f"muster: the PodGroup cannot be checked now, try again: {why}"), None
+            return refused(Reason.POD_GROUP_UNCHECKED, messages.pod_group_unchecked(str(error))), None
         if isinstance(outcome, Refused):
-            return Verdict(allowed=False, message=outcome.message), None
+            return refused_as_built_in(outcome.message), None
         return ALLOWED, _patch(review.new, outcome)
 
 

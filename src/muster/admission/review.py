@@ -13,7 +13,6 @@ import orjson
 from muster.api.wire import Raw
 from muster.core.admit import Verdict
 from muster.kube.errors import plain_text
-from muster.runtime.internal_errors import kind_of
 
 API_VERSION = "admission.k8s.io/v1"
 REFUSED_FOR_NOW = 503
@@ -144,11 +143,6 @@ _LISTS: dict[str, Shape] = {
     "rules": msgspec.json.Decoder(list[_Rule] | None),
     "spec": msgspec.json.Decoder(dict[str, Any] | None),
 }
-
-
-def failure(what: str, error: BaseException) -> str:
-    """Why Muster cannot judge something, if that is its own fault."""
-    return f"failed on {what} with {kind_of(error)}, which is a bug in Muster; its log says where"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,14 +24,15 @@ from muster.admission.review import (
     Review,
     Shape,
     answer,
-    failure,
 )
 from muster.api.profile import ApiProfile
 from muster.api.wire import Unreadable
-from muster.core.admit import ALLOWED, Verdict
+from muster.core import messages
+from muster.core.admit import ALLOWED, Verdict, refused
+from muster.core.reasons import Reason
 from muster.kube.lanes import Lane, in_lane
 from muster.runtime.health import STAYING, Health
-from muster.runtime.internal_errors import InternalErrors, name_of
+from muster.runtime.internal_errors import InternalErrors, kind_of, name_of
 from muster.runtime.metrics import Metrics
 from muster.runtime.tasks import Task
 
@@ -166,7 +167,7 @@ class AdmissionServer:
         verdict, patch = ALLOWED, None
         try:
             if self.handlers is None:
-                verdict = self._without(webhook.task, self.health.sentence)
+                verdict = self._without(webhook.task, Reason.NOT_READY, self.health.sentence)
             elif review.problem:
                 verdict = self._unread(webhook.task, review.problem)
             elif review.operation in webhook.operations:
@@ -177,7 +178,8 @@ class AdmissionServer:
             body = answer(review, verdict, code=webhook.refusal_code)
         except Exception as error:  # noqa: BLE001 - the API server gets an answer in any case
             self.errors.note(webhook.task, f"{review.operation} {review.namespace}/{name_of(review.new)}", error)
-            verdict = self._without(webhook.task, failure("this object", error))
+            why = messages.failed_on("this object", kind_of(error))
+            verdict = self._without(webhook.task, Reason.MUSTER_FAILED, why)
             body = answer(review, verdict, code=webhook.refusal_code)
         outcome = "joined" if verdict.join else "allowed" if verdict.allowed else "refused"
         self.metrics.admission.labels(webhook.task.value, outcome).observe(time.perf_counter() - began)
@@ -186,16 +188,16 @@ class AdmissionServer:
             response.force_close()  # the next one has to go to somebody else
         return response
 
-    def _without(self, webhook: Task, why: str) -> Verdict:
+    def _without(self, webhook: Task, reason: Reason, why: str) -> Verdict:
         """What is answered where nobody can handle. Advice is left out; everything else waits, as far as it may."""
         fail_open = webhook is Task.POD_WEBHOOK and self.handlers is not None and self.handlers.pods.fail_open
         advisory = webhook is Task.INTENTS
-        return ALLOWED if advisory or fail_open else Verdict(allowed=False, message=f"muster: {why}")
+        return ALLOWED if advisory or fail_open else refused(reason, why)
 
     def _unread(self, webhook: Task, problem: str) -> Verdict:
         """A pod may belong to a gang, so it does not pass without its group. Other objects are not Muster's to stop."""
         if webhook is Task.POD_WEBHOOK:
-            return self._without(webhook, f"Muster cannot read the pod: {problem}")
+            return self._without(webhook, Reason.POD_UNREADABLE, messages.pod_unreadable(problem))
         if time.monotonic() - self._logged_at > UNREADABLE_EVERY_SECONDS:
             self._logged_at = time.monotonic()
             logger.warning("an object that cannot be read passes untouched: %s", problem)

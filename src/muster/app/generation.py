@@ -46,7 +46,7 @@ async def _run_generation(cluster: Cluster, parts: Parts, chooser: ProfileChoose
     from muster.watching.thread import WatchThread
 
     settings, health, observer = cluster.settings, cluster.health, parts.observer
-    told = parts.resync.on_pod_group, parts.gang_status.queue.add
+    told = parts.resync.on_pod_group, parts.gang_status.job_changed
     intake = Intake(parts.cache, parts.queue, parts.reconciler.gang_former, *told)
     watching = WatchThread(intake, observer.profile, cluster.credentials, parts.resync, health)
     _pause_leader_work(parts)

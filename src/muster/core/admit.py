@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from muster.api.job import JobView
 from muster.api.v1alpha2.podgroup import PodGroup
+from muster.core import messages
 from muster.core.decide import Decision, Membership, Rules, decide
 from muster.core.eligibility import preset_group, skip_reason
 from muster.core.gang_size import describes_as_muster, wanted_size
@@ -23,11 +24,10 @@ class Verdict:
     warnings: tuple[str, ...] = ()
     """Shown to whoever sent the object; they change nothing."""
     reason: Reason | None = None
-    """Why it is refused."""
+    """Why it is refused; every refusal has one."""
 
 
 ALLOWED = Verdict(allowed=True)
-DELETE = "Delete the Job and create it with the new parallelism"
 
 
 def admit_pod(decision: Decision) -> Verdict:
@@ -36,12 +36,16 @@ def admit_pod(decision: Decision) -> Verdict:
         return ALLOWED
     if decision.membership is Membership.JOIN or decision.action is not None:
         return Verdict(allowed=True, join=decision.group)
-    return refused(decision.reason, decision.detail)
+    return refused(decision.reason, messages.not_yet(decision.reason, decision.detail))
 
 
-def refused(reason: Reason, detail: str = "") -> Verdict:
-    about = f" ({detail})" if detail else ""
-    return Verdict(allowed=False, message=f"muster: {reason.sentence}{about} [{reason}]", reason=reason)
+def refused(reason: Reason, text: str) -> Verdict:
+    return Verdict(allowed=False, message=messages.refusal(reason, text), reason=reason)
+
+
+def refused_as_built_in(words: str) -> Verdict:
+    """In the words of the built-in server, and nothing else: people search for them."""
+    return Verdict(allowed=False, message=words, reason=Reason.POD_GROUP_INVALID)
 
 
 def admit_parallelism(old: JobView, new: JobView, seen: Observed, rules: Rules) -> Verdict:
@@ -59,16 +63,12 @@ def admit_parallelism(old: JobView, new: JobView, seen: Observed, rules: Rules) 
         return ALLOWED  # what is made of the old number is resized to the new one
     if preset_group(old, rules.policy) is not None or not _may_be_forming(old, new, seen, rules):
         return ALLOWED
-    remedy = "Try again in a moment, or delete the Job and create it with the new parallelism"
-    return _unchanged(old, Reason.GANG_FORMING, " while its gang is being formed", remedy)
+    return _unchanged(old, Reason.GANG_FORMING, messages.WHILE_FORMING, messages.TRY_AGAIN_OR_DELETE)
 
 
 def cannot_tell(job: JobView, why: str) -> Verdict:
     """The guard could not look."""
-    message = (
-        f"muster: cannot tell now whether Job {job.key.name!r} is a gang, try again: {why} [{Reason.GANG_UNKNOWN}]"
-    )
-    return Verdict(allowed=False, message=message, reason=Reason.GANG_UNKNOWN)
+    return refused(Reason.GANG_UNKNOWN, messages.gang_unknown(job.key.name, why))
 
 
 def _group_of(job: JobView, seen: Observed, rules: Rules) -> PodGroup | None:
@@ -87,17 +87,15 @@ def _at_rest(old: JobView, new: JobView, group: PodGroup | None, seen: Observed,
     Muster gives a PodGroup that it made the Job's size at resume, or makes it again in that size.
     """
     if group is not None and not _is_replaceable(old, group):
-        return _fixed(old, group, DELETE)
+        return _fixed(old, group, messages.DELETE)
     if preset_group(old, rules.policy) is not None:
         return ALLOWED
     for workload in workloads_of(old, seen.workloads):
         template = template_for(old, workload)
         gang = template.scheduling_policy.gang if template and not describes_as_muster(old, workload) else None
         if gang is not None and gang.min_count > (new.parallelism or 1) and _may_be_forming(old, new, seen, rules):
-            about = (
-                f": its Workload {workload.metadata.name!r}, which Muster did not make, asks for {gang.min_count} pods"
-            )
-            return _unchanged(old, Reason.GANG_SIZE_FIXED, about, "Replace it by one of fewer pods, or delete it")
+            why = messages.since_workload(workload.metadata.name, gang.min_count)
+            return _unchanged(old, Reason.GANG_SIZE_FIXED, why, messages.REPLACE_WORKLOAD)
     return ALLOWED
 
 
@@ -122,25 +120,23 @@ def _sized(old: JobView, new: JobView, group: PodGroup, seen: Observed, rules: R
 
 def _remedy(job: JobView, group: PodGroup, elastic: bool, rules: Rules) -> str:
     if elastic:
-        return "Change completions together with it, to the same number greater than 1"
+        return messages.CHANGE_BOTH
     if not _is_replaceable(job, group):
-        return DELETE
+        return messages.DELETE
     if job.suspended:
-        return "Its pods are still there: try again once they are gone"
+        return messages.PODS_STILL_THERE
     if rules.profile.native and not releases_pod_group(job, rules.policy):
-        return DELETE  # the API server's own JobValidation plugin refuses as long as the PodGroup exists
-    return f"Suspend the Job and change it once its pods are gone. Or: {DELETE[0].lower()}{DELETE[1:]}"
+        return messages.DELETE  # the API server's own JobValidation plugin refuses as long as the PodGroup exists
+    return messages.SUSPEND_OR_DELETE
 
 
 def _fixed(job: JobView, group: PodGroup, remedy: str) -> Verdict:
     size = group.gang.min_count if group.gang else 0
-    about = f": its PodGroup {group.metadata.name!r} is a gang of {size} pods"
-    return _unchanged(job, Reason.GANG_SIZE_FIXED, about, remedy)
+    return _unchanged(job, Reason.GANG_SIZE_FIXED, messages.since_gang(group.metadata.name, size), remedy)
 
 
-def _unchanged(job: JobView, reason: Reason, about: str, remedy: str) -> Verdict:
-    message = f"muster: cannot change parallelism of Job {job.key.name!r}{about}. {remedy} [{reason}]"
-    return Verdict(allowed=False, message=message, reason=reason)
+def _unchanged(job: JobView, reason: Reason, why: str, remedy: str) -> Verdict:
+    return refused(reason, messages.parallelism_kept(job.key.name, why, remedy))
 
 
 def _in_tandem(new: JobView, rules: Rules) -> bool:

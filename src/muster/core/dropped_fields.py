@@ -3,6 +3,7 @@
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.scheduling import SchedulingSpec
 from muster.api.v1alpha2.workload import Workload
+from muster.core import messages
 
 GATES = {
     "scheduling_constraints": "TopologyAwareWorkloadScheduling",
@@ -24,16 +25,9 @@ def dropped_policy(sent: Workload | PodGroup, kept: Workload | PodGroup, native:
     }
     if not lost:
         return ""
-    about = f"{type(kept).__name__} {kept.metadata.name}"
-    return f"The API server did not keep {_listed(lost, native)} of {about}; the gang is scheduled without"
+    gates = {str(SchedulingSpec.model_fields[field].alias): gate for field, gate in lost.items()}
+    return messages.fields_dropped(type(kept).__name__, kept.metadata.name, gates, native)
 
 
 def _specs(thing: Workload | PodGroup) -> tuple[SchedulingSpec, ...]:
     return thing.spec.pod_group_templates if isinstance(thing, Workload) else (thing.spec,)
-
-
-def _listed(lost: dict[str, str], native: bool) -> str:
-    names = {field: str(SchedulingSpec.model_fields[field].alias) for field in lost}
-    if native:
-        return ", ".join(f"{names[field]} (feature gate {gate} is off)" for field, gate in lost.items())
-    return f"{', '.join(names.values())} (the installed CRD is too old: `muster crds install`)"

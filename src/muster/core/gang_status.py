@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from muster.api.job import JobView
 from muster.api.pod import PodView
 from muster.api.v1alpha2.podgroup import GangState, PodGroup
+from muster.core import messages
 from muster.core.decide import Decision, Membership
 from muster.core.observed import Observed
-from muster.core.reasons import EventReason
+from muster.core.ownership import has_ours
+from muster.core.reasons import EventReason, Reason, SilenceReason
 
 _GENERIC = "pod group is unschedulable"
 """How kube-scheduler begins for members that would fit, were it not for the others."""
@@ -75,6 +77,11 @@ class Gang:
         condition = self.group.scheduled
         return condition.message or condition.reason if condition is not None and condition.status != "True" else ""
 
+    @property
+    def shown(self) -> object:
+        """What the Job and its PodGroup show. While that stays, a new look at the members shows nothing new."""
+        return self.run, self.group.scheduled, self.job.active, self.job.ready, self.job.succeeded
+
 
 @dataclass(frozen=True, slots=True)
 class MemberSummary:
@@ -107,16 +114,38 @@ class GangEvent:
         return f"{self.occasion} {re.sub('[0-9]+', '#', self.message)}"
 
 
-def gang_of(seen: Observed, decision: Decision) -> Gang | None:
-    """The gang that there is something to tell about, if any."""
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Nothing is posted, and why."""
+
+    reason: Reason | SilenceReason
+    again_in: float | None = None
+    """Seconds after which to look again; None if a change of the Job or its PodGroup is what there is to wait for."""
+
+    def __str__(self) -> str:
+        return messages.silence(self.reason)
+
+
+def gang_of(seen: Observed, decision: Decision, adopt_existing_only: bool = False) -> Gang | Silence:
+    """The gang that there may be something to tell about, or why there is none."""
     job = seen.job
-    if job is None or job.finished or decision.membership is not Membership.JOIN:
-        return None
-    if job.suspended or job.resumed is None:
-        return None
+    if job is None or decision.membership is not Membership.JOIN:
+        return Silence(decision.reason)
+    if job.finished:
+        return Silence(Reason.JOB_FINISHED)
+    if adopt_existing_only and not has_ours(job, seen.pod_groups):
+        return Silence(SilenceReason.POD_GROUP_NOT_OURS)
+    if job.suspended:
+        return Silence(Reason.SUSPENDED)
+    if job.resumed is None:
+        return Silence(SilenceReason.RESUMING)
     group = next((found for found in seen.pod_groups if found.metadata.name == decision.group), None)
-    if group is None or group.gang is None or group.state is GangState.ENDING:
-        return None
+    if group is None:
+        return Silence(SilenceReason.POD_GROUP_UNKNOWN)
+    if group.gang is None:
+        return Silence(SilenceReason.BASIC_POLICY)
+    if group.state is GangState.ENDING:
+        return Silence(Reason.POD_GROUP_BEING_DELETED)
     return Gang(job, group, group.gang.min_count, job.resumed)
 
 
@@ -139,7 +168,10 @@ def gang_event(gang: Gang, summary: MemberSummary, started: bool) -> GangEvent:
     runs_on = started and summary.exist > 0 and not summary.waiting
     if has_nodes(gang, summary) or runs_on:
         return scheduled_event(gang)
-    why = _missing(gang, summary) if _lacks_members(gang, summary) else _no_room(gang, summary)
+    if _lacks_members(gang, summary):
+        why = messages.pods_missing(summary.exist, gang.needed, gang.job.succeeded)
+    else:
+        why = _no_room(gang, summary)
     occasion = f"{gang.run} lost {summary.first}" if started else gang.run
     return GangEvent(EventReason.GANG_WAITING, why, occasion)
 
@@ -164,22 +196,11 @@ def is_not_held(gang: Gang, summary: MemberSummary) -> bool:
 
 
 def not_held_event(gang: Gang, summary: MemberSummary, native: bool) -> GangEvent:
-    if native:
-        cause = (
-            "kube-scheduler does not hold gangs here: its feature gate GangScheduling is off, or another scheduler "
-            "places the pods. Turn on the gates GenericWorkload and GangScheduling in kube-scheduler"
-        )
-    else:
-        cause = (
-            "this cluster's scheduler does not wait for gangs. To free the nodes, suspend or delete the Job; gangs are "
-            "held only on clusters with the built-in scheduling API"
-        )
-    message = f"{summary.bound} of the gang's {gang.needed} pods started without the others; {cause}"
-    return GangEvent(EventReason.GANG_NOT_HELD, message, gang.run)
+    return GangEvent(EventReason.GANG_NOT_HELD, messages.gang_not_held(summary.bound, gang.needed, native), gang.run)
 
 
 def scheduled_event(gang: Gang, occasion: str = "") -> GangEvent:
-    message = f"The gang of {gang.needed} has its nodes (PodGroup {gang.group.metadata.name})"
+    message = messages.gang_scheduled(gang.needed, gang.group.metadata.name)
     return GangEvent(EventReason.GANG_SCHEDULED, message, occasion or gang.run)
 
 
@@ -190,17 +211,8 @@ def _lacks_members(gang: Gang, summary: MemberSummary) -> bool:
     return not summary.words or summary.exist + gang.job.succeeded < gang.needed
 
 
-def _missing(gang: Gang, summary: MemberSummary) -> str:
-    ended = gang.job.succeeded
-    if ended:
-        why = f"{ended} succeeded, and the scheduler counts only pods that have not ended"
-    else:
-        why = "if it stays so, the Job's own events say why the others are not created"
-    return f"{summary.exist} of the gang's {gang.needed} pods exist; {why}"
-
-
 def _no_room(gang: Gang, summary: MemberSummary) -> str:
-    said = [words for words in (summary.words, gang.verdict) if words]
-    if not said:
-        return f"All {summary.exist} pods exist, and no scheduler has said anything about them yet"
-    return f"{summary.bound} of the gang's {gang.needed} pods have a node: {' | '.join(said)}"
+    words = [said for said in (summary.words, gang.verdict) if said]
+    if not words:
+        return messages.no_scheduler_spoke(summary.exist)
+    return messages.no_room(summary.bound, gang.needed, words)

@@ -7,6 +7,7 @@ from muster.api.job import GROUP_TEMPLATE_ANNOTATION, SCHEDULING_ANNOTATION, Job
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.scheduling import DisruptionMode as Spelled
 from muster.api.v1alpha2.scheduling import TopologyConstraint
+from muster.core import messages
 from muster.core.eligibility import skip_reason
 from muster.core.policy import Policy
 from muster.core.reasons import EventReason, Reason
@@ -17,8 +18,6 @@ MOST = 5
 """Mistakes that are told at once: nobody reads more, and the answer of a webhook is bounded."""
 _OF_NO_INTEREST = {Reason.NAMESPACE_EXCLUDED, Reason.JOB_FINISHED}
 _UNSET = {"", Spelled.POD.value}
-_OR_DROPPED = " (if that was asked for from the start, see PolicyDropped)"
-"""A server with a gate off makes the group without the field, and nobody can tell by the group which of both it was."""
 _OVERRULED = {Reason.GROUP_PRESET, Reason.MANAGED_ELSEWHERE}
 
 
@@ -49,22 +48,21 @@ def complaints(job: JobView, group: PodGroup | None, policy: Policy) -> Iterator
     elif request.asked and alone is not None and alone in _OVERRULED:
         yield _ignored(job, alone.sentence)
     elif group is not None and not job.delegated and (changes := tuple(_changes(job, request, group))):
-        about = f"{SCHEDULING_ANNOTATION} has no effect on PodGroup {group.metadata.name}, which was made already: "
+        about = messages.intent_without_effect(SCHEDULING_ANNOTATION, group.metadata.name)
         yield Complaint(EventReason.INTENT_WITHOUT_EFFECT, about, changes)
 
 
 def _ignored(job: JobView, *parts: str, more: int = 0) -> Complaint:
     name = GROUP_TEMPLATE_ANNOTATION if job.intent is None else SCHEDULING_ANNOTATION
-    about = f"{name} is ignored, as if it were not there: "
     first, more = parts[:MOST], len(parts) + more - MOST
-    told = (*first, f"and {more} more") if more > 0 else first
-    return Complaint(EventReason.INTENT_IGNORED, about, told)
+    told = (*first, messages.and_more(more)) if more > 0 else first
+    return Complaint(EventReason.INTENT_IGNORED, messages.intent_ignored(name), told)
 
 
 def _changes(job: JobView, request: SchedulingRequest, group: PodGroup) -> Iterator[str]:
     """Where what is asked for now differs from what was made. Without an annotation only what nobody else asks for."""
     if job.intent is not None and request.item is None:
-        yield f"its pods stay in it, although the Job asks for {job.intent.strip()[:20]!r}"
+        yield messages.stays_a_member(job.intent.strip()[:20])
         return
     config = request.config or SchedulingConfig()
     if job.intent is not None:
@@ -76,16 +74,16 @@ def _changes(job: JobView, request: SchedulingRequest, group: PodGroup) -> Itera
     )
     for what, asked, made in pairs:
         if asked != made:
-            yield f"its {what} is {made or 'none'}, not {asked or 'none'}{_OR_DROPPED if made in _UNSET else ''}"
+            yield (messages.differs_or_dropped if made in _UNSET else messages.differs)(what, made, asked)
 
 
 def _policy_changes(config: SchedulingConfig, group: PodGroup) -> Iterator[str]:
     """Another minCount alone is heeded (core/resize.py), but for groups with claims, which are never replaced."""
     asked = config.policy if isinstance(config.policy, GangPolicy) else None
     if (asked is None) != (group.gang is None):
-        yield f"its policy is {'gang' if group.gang else 'basic'}, not {'gang' if asked else 'basic'}"
+        yield messages.differs("policy", "gang" if group.gang else "basic", "gang" if asked else "basic")
     elif asked and group.gang and group.spec.resource_claims and asked.min_count != group.gang.min_count:
-        yield f"its minCount is {group.gang.min_count}, not {asked.min_count}"
+        yield messages.differs("minCount", group.gang.min_count, asked.min_count)
 
 
 def _topology(config: SchedulingConfig) -> str:

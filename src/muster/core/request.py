@@ -1,6 +1,6 @@
 """What a Job is to have: what it asks for itself, over what the operator gives to every Job.
 
-A request that is wrong, or that cannot be had here, counts as none at all: the Job runs as if it had not asked.
+A request that is wrong, or that is not supported here, counts as none at all: the Job runs as if it had not asked.
 """
 
 from collections.abc import Iterator
@@ -139,7 +139,7 @@ def _not_here(
     yield from _out_of_reach(job, policy, asked.path)
     if config.resource_claims and policy.groups_by_annotation:
         names = [claim.name for claim in config.resource_claims]
-        allowed = "cannot be had with Muster's CRDs: nobody allocates claims for their PodGroups"
+        allowed = "is not supported with Muster's CRDs: nobody allocates claims for their PodGroups"
         yield FieldError(ErrorKind.FORBIDDEN, places.resource_claims, names, allowed)
 
 
@@ -148,5 +148,5 @@ def _out_of_reach(job: JobView, policy: Policy, path: FieldPath) -> Iterator[Fie
         allowed = "a Job that is not Indexed can have a group only where Muster's settings say `scope: all-jobs`"
         yield FieldError(ErrorKind.FORBIDDEN, path, None, allowed)
     if job.parent_group:
-        allowed = "cannot be had: v1alpha2 has no groups of groups"
+        allowed = "is not supported: v1alpha2 has no groups of groups"
         yield FieldError(ErrorKind.FORBIDDEN, FieldPath.of(PARENT_GROUP_ANNOTATION), job.parent_group, allowed)

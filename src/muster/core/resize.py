@@ -7,6 +7,7 @@ from enum import StrEnum
 from muster.api.job import JobView
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.workload import Workload
+from muster.core import messages
 from muster.core.decide import Rules, is_own_workload, own_pod_group
 from muster.core.desired import workload_behind
 from muster.core.eligibility import skip_reason
@@ -44,9 +45,9 @@ class ResizeNeeded:
     @property
     def sentence(self) -> str:
         if self.why is Why.ASKED:
-            return f"the Job asks for a gang of {self.size} now"
+            return messages.size_asked_for(self.size)
         ended = (self.job.completions or 0) - self.job.unfinished
-        return f"{ended} of {self.job.completions} indexes ended, and a pod of the others waits"
+        return messages.indexes_ended(ended, self.job.completions or 0)
 
 
 def resize_needed(seen: Observed, rules: Rules) -> ResizeNeeded | None:
@@ -100,11 +101,11 @@ def _own(job: JobView, seen: Observed) -> _Found | None:
         return None
     workload = _workload_of(group, job, seen)
     if workload is None:
-        return group, None, "its Workload is gone"
+        return group, None, messages.WORKLOAD_IS_GONE
     if workload.metadata.deletion_timestamp is not None:
         return None  # the server would refuse the new one; when the Workload is gone, it is made again with it
     # A claim that was made for a group goes with it, and with the claim the devices of pods that run.
-    return group, workload, "it has resource claims" if group.spec.resource_claims else ""
+    return group, workload, messages.HAS_RESOURCE_CLAIMS if group.spec.resource_claims else ""
 
 
 def _workload_of(group: PodGroup, job: JobView, seen: Observed) -> Workload | None:
@@ -122,5 +123,5 @@ def _strange(job: JobView, seen: Observed) -> _Found | None:
     for workload in workloads_of(job, seen.workloads)[:1]:
         for group in pod_groups_of(job, workload, seen.pod_groups)[:1]:
             if own_pod_group(seen) is None and template_for(job, workload) is not None:
-                return group, workload, "it is not Muster's"
+                return group, workload, messages.IS_NOT_OURS
     return None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from muster.api.job import JobView
 from muster.api.keys import Uid
 from muster.api.v1alpha2.podgroup import PodGroup
+from muster.core import messages
 from muster.core.ownership import controls, is_ours
 
 
@@ -46,8 +47,4 @@ def is_split(group: PodGroup, sides: Sides) -> bool:
 
 def split_sentence(group: PodGroup, sides: Sides) -> str:
     needed = group.gang.min_count if group.gang else 0
-    return (
-        f"The gang is split: {sides.inside} of the Job's pods are in PodGroup {group.metadata.name}, which needs "
-        f"{needed}, and {sides.outside} are in no group. {sides.waiting} pods wait for members that do not come. "
-        "Suspend the Job and resume it: its pods are then created anew as one gang"
-    )
+    return messages.gang_split(group.metadata.name, needed, sides.inside, sides.waiting, sides.outside)

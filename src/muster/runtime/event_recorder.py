@@ -16,8 +16,9 @@ from typing import Any, Self
 
 from muster.api.job import JobView
 from muster.api.keys import JobKey, Uid
+from muster.core import messages
 from muster.core.decide import Decision, Membership
-from muster.core.reasons import EventReason
+from muster.core.reasons import EventReason, SilenceReason
 from muster.kube.client import KubeClient
 from muster.kube.errors import AlreadyExists, KubeError, RetryLater, Terminating, plain_text
 from muster.kube.resources import EVENTS
@@ -90,14 +91,6 @@ class Event:
         }
 
 
-def internal_error_sentence(kind: str) -> str:
-    return (
-        f"Muster failed on this Job with {kind}, which is a bug in Muster. It tries again, and the Job's pods may "
-        "wait. Please report it with what Muster's log says about this Job. To start the Job without a gang, ask an "
-        "administrator to exclude its namespace (excludedNamespaces)"
-    )
-
-
 @dataclass(slots=True)
 class EventRecorder:
     """Posts events on Jobs, each only once.
@@ -126,9 +119,7 @@ class EventRecorder:
         event = decision.reason.event
         if job is None or event is None:
             return
-        about = f" ({decision.detail})" if decision.detail else ""
-        outcome = "; the pods are scheduled one by one" if decision.membership is Membership.PLAIN else ""
-        message = f"{decision.reason}: {decision.reason.sentence}{about}{outcome}"
+        message = messages.decided(decision.reason, decision.detail, decision.membership is Membership.PLAIN)
         if self.warning(job, event, message):
             self.metrics.skipped.labels(decision.reason.value).inc()
 
@@ -141,7 +132,7 @@ class EventRecorder:
     def post_internal_error(self, job: JobView, error: BaseException) -> None:
         try:
             kind = kind_of(error)
-            self.warning(job, EventReason.INTERNAL_ERROR, internal_error_sentence(kind), kind)
+            self.warning(job, EventReason.INTERNAL_ERROR, messages.internal_error(kind), kind)
         except Exception as another:  # noqa: BLE001 - a bug in reporting must not hide the first one
             self.errors.note(Task.EVENTS, job.key, another)
 
@@ -153,11 +144,13 @@ class EventRecorder:
     def _enqueue(self, event: Event) -> bool:
         """False if it was posted before, or is dropped."""
         if event.name in self._posted:
+            _log_silence(event, SilenceReason.ALREADY_POSTED)
             return False
         try:
             self._queue.put_nowait(event)
         except asyncio.QueueFull:
             self.metrics.events_dropped.inc()
+            _log_silence(event, SilenceReason.EVENT_QUEUE_FULL)
             return False
         self._posted[event.name] = None
         while len(self._posted) > REMEMBERED:
@@ -183,7 +176,7 @@ class EventRecorder:
             try:
                 await self._post(event)
             except Terminating:
-                pass  # the namespace goes, and nobody will read it
+                _log_silence(event, SilenceReason.NAMESPACE_TERMINATING)
             except KubeError as error:
                 if isinstance(error, RetryLater):
                     self._posted.pop(event.name, None)  # the server was away: it can be posted later
@@ -200,6 +193,7 @@ class EventRecorder:
             try:
                 await self.client.create(EVENTS, event.job.key.namespace, body)
             except AlreadyExists:
+                _log_silence(event, SilenceReason.ALREADY_POSTED)
                 return
             except RetryLater:
                 if attempt == TRIES:
@@ -207,3 +201,9 @@ class EventRecorder:
                 await asyncio.sleep(RETRY_SECONDS * attempt)
             else:
                 return
+
+
+def _log_silence(event: Event, reason: SilenceReason) -> None:
+    if logger.isEnabledFor(logging.DEBUG):
+        key = event.job.key
+        logger.debug("%s: %s", key, messages.silence(reason, event.reason), extra={"job": key})

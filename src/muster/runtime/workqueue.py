@@ -33,6 +33,10 @@ class WorkQueue(Generic[Key]):
     def __len__(self) -> int:
         return len(self._ready)
 
+    @property
+    def is_open(self) -> bool:
+        return not self._closed
+
     def open(self) -> None:
         self._closed = False
 

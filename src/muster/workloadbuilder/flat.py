@@ -1,7 +1,7 @@
 """v1alpha2: a list of at most 8 templates, no groups of groups.
 
 A composite that asks for nothing (Basic, no constraints, disrupted one by one) is only a bracket around its children:
-they stand in the list without it. One that asks for anything cannot be had, and is refused.
+they stand in the list without it. One that asks for anything is not supported, and is refused.
 """
 
 from collections.abc import Iterator
@@ -71,13 +71,13 @@ def _template(resolved: ResolvedItem) -> PodGroupTemplate:
 def _lost(composite: ResolvedItem) -> Iterator[FieldError]:
     config, places = composite.config, composite.item.places
     if composite.policy.kind is not PolicyKind.BASIC:
-        allowed = f"over groups cannot be had: {_LEVELS}, so the policy here must be basic"
+        allowed = f"over groups is not supported: {_LEVELS}, so the policy here must be basic"
         yield FieldError(ErrorKind.FORBIDDEN, places.policy, composite.policy.kind.value, allowed)
     if config.constraints is not None:
-        allowed = f"over groups cannot be had: {_LEVELS}, so constraints are those of each group"
+        allowed = f"over groups is not supported: {_LEVELS}, so constraints are those of each group"
         yield FieldError(ErrorKind.FORBIDDEN, places.constraints, config.constraints.topology, allowed)
     if config.disruption_mode is DisruptionMode.ALL:
-        allowed = f"over groups cannot be had: {_LEVELS}, so the mode here must be single, or left out"
+        allowed = f"over groups is not supported: {_LEVELS}, so the mode here must be single, or left out"
         yield FieldError(ErrorKind.FORBIDDEN, places.disruption_mode, "all", allowed)
     said = _priority(composite)
     if said != (None, None) and any(said != _priority(leaf) for leaf in _leaves(composite)):

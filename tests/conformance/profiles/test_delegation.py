@@ -79,4 +79,4 @@ def test_a_group_of_groups_is_refused_by_name_and_the_job_runs(
     pods = eventually(lambda: all_pods(api, namespace, "nested", SIZE, is_bound), "the Job runs", 60)
     assert {group_of(pod) for pod in pods} == {None}
     (event,) = eventually(lambda: events_on(api, namespace, "nested", "IntentIgnored"), "it is told")
-    assert f'{PARENT}: "all" cannot be had: v1alpha2 has no groups of groups' in event["message"]
+    assert f'{PARENT}: "all" is not supported: v1alpha2 has no groups of groups' in event["message"]

@@ -167,7 +167,7 @@ def test_claims_are_copied_or_refused_by_name(site: Site, place: str) -> None:
         assert group["spec"]["resourceClaims"] == [{"name": "ring", "resourceClaimTemplateName": "a-ring"}]
         assert not warnings
         return
-    refusal = 'resourceClaims: ["ring"] cannot be had with Muster\'s CRDs'
+    refusal = 'resourceClaims: ["ring"] is not supported with Muster\'s CRDs'
     assert "resourceClaims" not in group["spec"]
     assert any(refusal in unquoted(warning) for warning in warnings)
     (message,) = eventually(partial(told, site.api, place, "train", "IntentIgnored"), "the event names it")

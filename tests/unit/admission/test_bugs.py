@@ -99,7 +99,7 @@ async def test_with_fail_its_pods_wait_however_often_they_come_and_others_join()
         assert (response["allowed"], response["status"]["code"]) == (False, 503)
     assert response["status"]["message"] == (
         "muster: failed on Job 'bad' with ZeroDivisionError, which is a bug in Muster; its log says where; "
-        "the Job controller tries again"
+        "the Job controller tries again [MusterFailed]"
     )
     assert (await stage.webhook(GOOD))["allowed"]
     assert stage.cluster.find("podgroups"), "the other Job has its gang"

@@ -153,7 +153,9 @@ async def test_what_cannot_be_checked_now_has_to_be_tried_again(http: Http, clie
     client.errors = {"priorityclasses": Unreachable("does not answer")}
     response = await asked(http, "/pod-groups", a_review(a_pod_group().build()))
     assert response["allowed"] is False
-    assert response["status"]["message"] == ("muster: the PodGroup cannot be checked now, try again: does not answer")
+    assert response["status"]["message"] == (
+        "muster: the PodGroup cannot be checked now, try again: does not answer [PodGroupUnchecked]"
+    )
 
 
 @pytest.mark.parametrize(
@@ -195,4 +197,4 @@ async def test_until_an_api_was_found_the_answer_is_why_not(path: str, operation
     async with TestClient(TestServer(AdmissionServer(health).application())) as http:
         response = await asked(http, path, a_review(a_pod().build(), operation=operation))
     assert response["allowed"] is False
-    assert response["status"]["message"] == "muster: not ready: the API server has not been asked yet"
+    assert response["status"]["message"] == "muster: not ready: the API server has not been asked yet [NotReady]"

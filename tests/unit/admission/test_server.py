@@ -150,7 +150,8 @@ async def test_while_the_api_server_is_away_the_pod_waits(http: Http, client: Un
     assert response["allowed"] is False
     assert response["status"]["code"] == 503
     assert response["status"]["message"] == (
-        "muster: the gang of Job 'train' could not be formed yet: does not answer; the Job controller tries again"
+        "muster: the gang of Job 'train' could not be formed yet: does not answer; the Job controller tries again "
+        "[NotFormedYet]"
     )
 
 

@@ -12,10 +12,11 @@ from muster.controllers import resync as module
 from muster.controllers.intake import Intake
 from muster.controllers.podgroup.members import Members
 from muster.controllers.resync import Resync
+from muster.core import messages
 from muster.core.reasons import EventReason, Reason
 from muster.kube.client import Object
 from muster.kube.resources import Resource
-from muster.runtime.event_recorder import EventRecorder, internal_error_sentence
+from muster.runtime.event_recorder import EventRecorder
 from tests.builders import JobBuilder, a_gang, a_pod, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.controllers.parts import Parts, build
@@ -75,7 +76,7 @@ async def test_the_event_comes_once_whoever_fails_and_however_often(cluster: Fak
 
 
 def test_the_event_s_sentence_is_not_cut_off() -> None:
-    assert len(internal_error_sentence("X" * 60)) <= 400
+    assert len(messages.internal_error("X" * 60)) <= 400
 
 
 async def test_a_bug_in_the_recorder_is_only_counted(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:

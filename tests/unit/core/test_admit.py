@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.job import QUEUE_NAME
 from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE
-from muster.core.admit import admit_parallelism, admit_pod, cannot_tell, refused
+from muster.core.admit import admit_parallelism, admit_pod, cannot_tell
 from muster.core.decide import Decision, Membership, Rules, decide
 from muster.core.naming import pod_group_name
 from muster.core.observed import NO_PODS, Observed, Pods
@@ -49,7 +49,8 @@ def test_a_pod_that_has_to_wait_is_told_why_in_one_sentence() -> None:
         "muster: the Workload is being deleted; it is made again once it is gone (test-job-6ff4fbf9db)"
         " [WorkloadBeingDeleted]"
     )
-    assert refused(Reason.JOB_GONE).message == "muster: the Job does not exist any more [JobGone]"
+    gone = admit_pod(decide(Observed(None), RULES))
+    assert gone.message == "muster: the Job does not exist any more [JobGone]"
 
 
 def four_to(pods: int, job: JobBuilder = JOB) -> JobBuilder:

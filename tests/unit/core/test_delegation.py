@@ -113,7 +113,7 @@ def test_which_jobs_are_delegated(job: JobBuilder, why: Reason | None) -> None:
             [
                 (
                     f"{TEMPLATE} is ignored, as if it were not there: "
-                    f'{PARENT}: "all" cannot be had: v1alpha2 has no groups of groups'
+                    f'{PARENT}: "all" is not supported: v1alpha2 has no groups of groups'
                 )
             ],
         ),

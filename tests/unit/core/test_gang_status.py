@@ -3,12 +3,10 @@
 import pytest
 
 from muster.api.pod import PodView
-from muster.core.decide import decide
 from muster.core.gang_status import (
     Gang,
     MemberSummary,
     gang_event,
-    gang_of,
     is_not_held,
     not_held_event,
     scheduled_event,
@@ -16,7 +14,7 @@ from muster.core.gang_status import (
 )
 from muster.core.reasons import EventReason
 from tests.builders import JobBuilder, PodBuilder, PodGroupBuilder, a_gang, a_pod
-from tests.unit.core.seeing import RULES, our_group, our_workload, saw
+from tests.unit.core.seeing import our_group
 
 BEFORE, BEGAN, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:10Z", "2026-01-01T00:00:20Z"
 VERDICT = "0/1 placements are available"
@@ -27,10 +25,6 @@ GENERIC = "pod group is unschedulable, waiting for minCount pods from a gang to 
 def job(resumed: str = BEGAN, **status: object) -> JobBuilder:
     told = [{"type": "Suspended", "status": "False", "lastTransitionTime": resumed}] if resumed else []
     return a_gang().uid("now").with_status(conditions=told, **status)
-
-
-def still_suspended() -> JobBuilder:
-    return a_gang().uid("now").with_status(conditions=[{"type": "Suspended", "status": "True"}])
 
 
 def group() -> PodGroupBuilder:
@@ -48,33 +42,6 @@ def gang(group: PodGroupBuilder, resumed: str = BEGAN, **status: object) -> Gang
     view = job(resumed, **status).view()
     assert view.resumed == resumed
     return Gang(view, group.read(), 4, resumed)
-
-
-def seen_gang(job: JobBuilder, group: PodGroupBuilder | None) -> Gang | None:
-    seen = saw(job, [our_workload(job)], [group] if group else [], pods=None)
-    return gang_of(seen, decide(seen, RULES))
-
-
-@pytest.mark.parametrize(
-    ("job", "group"),
-    [
-        pytest.param(job().suspended(), group(), id="it is suspended"),
-        pytest.param(still_suspended(), group(), id="it is about to be resumed"),
-        pytest.param(job().finished(), group(), id="it has finished"),
-        pytest.param(job().being_deleted(), group(), id="it goes"),
-        pytest.param(job(), None, id="its group is not there yet"),
-        pytest.param(job(), group().being_deleted(), id="its group goes"),
-        pytest.param(job(), group().basic(), id="its pods start one by one"),
-    ],
-)
-def test_there_is_nothing_to_tell(job: JobBuilder, group: PodGroupBuilder | None) -> None:
-    assert seen_gang(job, group) is None
-
-
-def test_there_is_something_to_tell_of_a_gang() -> None:
-    found = seen_gang(job(), group())
-    assert found is not None
-    assert found.needed == 4
 
 
 @pytest.mark.parametrize(

@@ -133,13 +133,14 @@ def test_what_wins(job: JobBuilder, policy: Policy, what: str) -> None:
         pytest.param(
             a_gang().asking("resourceClaims: [{name: ring, resourceClaimName: x}]"),
             CRDS,
-            'resourceClaims: ["ring"] cannot be had with Muster\'s CRDs: nobody allocates claims for their PodGroups',
+            'resourceClaims: ["ring"] is not supported with Muster\'s CRDs: '
+            "nobody allocates claims for their PodGroups",
             id="claims with CRDs",
         ),
         pytest.param(
             owned(a_gang()).annotated(**{"scheduling.k8s.io/parent-composite-podgroup": "all"}).asking(GANG),
             DEFAULTS,
-            'scheduling.k8s.io/parent-composite-podgroup: "all" cannot be had: v1alpha2 has no groups of groups',
+            'scheduling.k8s.io/parent-composite-podgroup: "all" is not supported: v1alpha2 has no groups of groups',
             id="a group of groups",
         ),
     ],

@@ -165,7 +165,7 @@ def test_what_v1alpha2_makes_of_groups_of_groups(root: WorkloadItem, expected: l
 def test_the_refusal_of_v1alpha2_says_why() -> None:
     (error,) = refused(item("root", gang(1), item("a")), V1ALPHA2)
     assert str(error) == (
-        'root.schedulingPolicy: "gang" over groups cannot be had: v1alpha2 has no groups of groups, '
+        'root.schedulingPolicy: "gang" over groups is not supported: v1alpha2 has no groups of groups, '
         "so the policy here must be basic"
     )
 

@@ -1,10 +1,12 @@
-"""Tells the people of a gang what becomes of it, in events on its Job. The leader's work, like all that is eager.
+"""Reports what becomes of each gang, in events on its Job. Only the leader does.
 
+`core.gang_silence` decides what to say, and when to say nothing. Each silence is logged at debug, with its Reason.
 Nothing is stored for it: an event's name is made from what it is about, so that a restart or a new leader that comes
 to the same conclusion meets AlreadyExists. Only gangs that wait are remembered here, to know for how long already.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,19 +19,21 @@ from muster.controllers.job.observer import LIVE, Observer
 from muster.controllers.podgroup.members import Members
 from muster.controllers.store import Cache
 from muster.core.decide import Rules, decide
-from muster.core.gang_status import (
-    Gang,
-    GangEvent,
-    MemberSummary,
-    gang_event,
-    gang_of,
-    is_not_held,
-    not_held_event,
-    scheduled_event,
-    summary_of,
+from muster.core.gang_silence import (
+    Outcome,
+    Pace,
+    Wait,
+    after_look,
+    before_look,
+    counted,
+    half_started,
+    has_ended,
+    has_started,
+    is_whole_again,
+    not_the_one,
 )
-from muster.core.ownership import has_ours
-from muster.core.reasons import EventReason
+from muster.core.gang_status import Gang, GangEvent, MemberSummary, Silence, gang_of, summary_of
+from muster.core.reasons import EventReason, SilenceReason
 from muster.kube.client import every_item
 from muster.kube.resources import PODS
 from muster.runtime.event_recorder import EventRecorder
@@ -38,44 +42,15 @@ from muster.runtime.ttl_cache import TtlCache
 from muster.runtime.worker import Workers
 from muster.runtime.workqueue import WorkQueue
 
+logger = logging.getLogger(__name__)
+
 WORKERS = 2
 """Few: each look at members is a request, and nobody is in a hurry."""
-PATIENCE_SECONDS = 5.0
-"""How long a gang may be without its nodes before anybody is told. Most have them by then.
-
-A gang that the scheduler calls scheduled has as long to show in the Job's own status. Then its pods are counted.
-"""
-SILENCE_SECONDS = 10.0
-"""The same while the scheduler has said nothing: when many Jobs come at once, their pods take a while."""
-LONGEST_PAUSE_SECONDS = 300.0
-BETWEEN_WAITS_SECONDS = 30.0
-"""At most one GangWaiting in that time per Job, whatever the scheduler says."""
 RECENT = timedelta(seconds=60)
 """A gang that was scheduled longer ago, before anybody here looked, is no news: a restart does not tell of all."""
-LISTING_SECONDS = 1.0
 
 Look = Callable[[Gang], Awaitable[MemberSummary | None]]
 """The members of a gang; None if they are not known yet."""
-
-
-@dataclass(slots=True)
-class _Wait:
-    job: Uid
-    started: bool
-    """It had its nodes, and lost some."""
-    since: float
-    watched: bool
-    """It was seen before the scheduler called it scheduled, so that a loss cannot have been missed."""
-    told: GangEvent | None = None
-    pause: float = PATIENCE_SECONDS
-    looked_at: object = None
-    """What the last look at the members was about: nothing new, no new look."""
-    claimed: float = 0.0
-    """Since when the scheduler calls it scheduled."""
-    counting: Gang | None = None
-    """The gang, while its pods are to be counted."""
-    half: tuple[str, float] = ("", 0.0)
-    """The run in which some pods started without the others, and since when."""
 
 
 @dataclass(slots=True)
@@ -88,17 +63,28 @@ class GangStatusController:
     native: bool = True
     """kube-scheduler sets the PodGroup's condition. Elsewhere Muster does, after it has counted the bound pods."""
     adopt_existing_only: bool = False
-    """The webhook is not asked about every pod: only of gangs that it has formed is it known that pods are in them."""
+    """The pod webhook is not asked about every pod: only of gangs that it formed is it known that pods are in them."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    _waits: dict[JobKey, _Wait] = field(default_factory=dict)
+    pace: Pace = field(default_factory=Pace)
+    _waits: dict[JobKey, Wait] = field(default_factory=dict)
     _started: dict[JobKey, str] = field(default_factory=dict)
     """The run of each gang that has had all its nodes."""
-    _spoke: TtlCache[Uid, float] = field(default_factory=lambda: TtlCache(BETWEEN_WAITS_SECONDS))
+    _posted: TtlCache[Uid, float] = field(init=False)
+    """When each Job got its last GangWaiting."""
+
+    def __post_init__(self) -> None:
+        self._posted = TtlCache(self.pace.between)
+
+    def job_changed(self, key: JobKey) -> None:
+        if (silence := not_the_one(self.queue.is_open, has_synced=True)) is not None:
+            self._stay_silent(key, silence)
+        else:
+            self.queue.add(key)
 
     def pod_group_changed(self, key: ObjectKey) -> None:
         if (group := self.cache.pod_group(*key)) is not None:
             for job in self.cache.jobs_of(group):
-                self.queue.add(job)
+                self.job_changed(job)
 
     def pause(self) -> None:
         self.queue.close()
@@ -111,15 +97,17 @@ class GangStatusController:
 
     async def consider(self, key: JobKey) -> None:
         """One Job, one event at most, and one request only if it waits for a while already."""
-        if not self.cache.has_synced:
-            return  # a list of everything comes before it is
+        if (silence := not_the_one(self.queue.is_open, self.cache.has_synced)) is not None:
+            self._stay_silent(key, silence)
+            return
         gang, wait = self._gang(key), self._waits.get(key)
-        if wait is not None and (gang is None or gang.job.uid != wait.job):
-            self._finish(key, wait)
+        if wait is not None and (isinstance(gang, Silence) or gang.job.uid != wait.job):
+            self._perform(key, has_ended(wait, self.cache.jobs.get(key)))
             del self._waits[key]
             wait = None
-        if gang is None:
+        if isinstance(gang, Silence):
             self._started.pop(key, None)
+            self._stay_silent(key, gang)
             return
         if self._is_proven(key, gang, wait):
             self._start(key, gang, gang.job.ready if self.native else gang.needed)
@@ -129,110 +117,96 @@ class GangStatusController:
             wait = self._waits.setdefault(key, self._wait(key, gang))
             await self._ask_why(key, gang, wait)
 
-    def _wait(self, key: JobKey, gang: Gang) -> _Wait:
+    def _wait(self, key: JobKey, gang: Gang) -> Wait:
         """A gang that was scheduled and lost pods before this process saw it had its nodes then."""
         started = self._started.get(key) == gang.run or (gang.is_claimed and gang.lost_pods)
-        return _Wait(gang.job.uid, started, _now(), watched=not gang.is_claimed)
+        return Wait(gang.job.uid, started, _now(), watched=not gang.is_claimed, pause=self.pace.first_pause)
 
-    def _is_proven(self, key: JobKey, gang: Gang, wait: _Wait | None) -> bool:
+    def _is_proven(self, key: JobKey, gang: Gang, wait: Wait | None) -> bool:
         """The gang has had its nodes, as far as is known without a look at its pods."""
         if not gang.is_claimed or self._started.get(key) == gang.run:
             return False
-        long_ago = wait is None and not self._is_news(gang)  # another process has looked at it
+        long_ago = wait is None and not self._is_recent(gang)  # another process has looked at it
         return gang.is_whole or not self.native or long_ago
 
     def _start(self, key: JobKey, gang: Gang, at_once: int) -> None:
         """This run has had its nodes. `at_once`: how many pods are known to have one at the same time."""
         wait = self._waits.get(key)
         if wait is None or not wait.started:
-            in_parts = wait is not None and wait.half[0] == gang.run and at_once < gang.needed
-            news = not in_parts and (wait is not None or self._is_news(gang))  # seen here, or not long ago
-            if news and not self._post(gang, scheduled_event(gang)):
-                self.queue.add_after(key, BETWEEN_WAITS_SECONDS)
+            if not self._perform(key, has_started(gang, wait, at_once, self._is_recent(gang))):
                 return
             self._waits.pop(key, None)
         self._started[key] = gang.run
 
-    def _finish(self, key: JobKey, wait: _Wait) -> None:
-        """A Job that was done before its pods were counted: each of them had a node."""
-        gang, job = wait.counting, self.cache.jobs.get(key)
-        if gang is None or job is None or job.uid != wait.job or not job.finished or wait.half[0] == gang.run:
-            return
-        if job.succeeded >= gang.needed:
-            self._post(gang, scheduled_event(gang))
+    def _end(self, key: JobKey, gang: Gang) -> None:
+        self._perform(key, is_whole_again(gang, self._waits.pop(key, None)))
 
-    async def _ask_why(self, key: JobKey, gang: Gang, wait: _Wait) -> None:
-        counting = gang.is_claimed and not wait.started
-        wait.claimed, wait.counting = (wait.claimed or _now(), gang) if counting else (0.0, None)
-        patience = PATIENCE_SECONDS if wait.started or counting or gang.verdict else SILENCE_SECONDS
-        if (left := (wait.claimed or wait.since) + patience - _now()) > 0:
-            self.queue.add_after(key, left)
+    async def _ask_why(self, key: JobKey, gang: Gang, wait: Wait) -> None:
+        wait.note(gang, _now())
+        if (silence := before_look(gang, wait, _now(), self.pace)) is not None:
+            self._stay_silent(key, silence)
             return
-        job = gang.job
-        about = (gang.run, gang.group.scheduled, job.active, job.ready, job.succeeded)
-        if gang.verdict and wait.looked_at == about:
-            return  # whatever changes, the streams tell
-        summary = await self.look(gang)
-        if summary is None:
-            self.queue.add_after(key, LISTING_SECONDS)
-        elif self._gang(key) == gang:  # else it changed meanwhile, and is queued for that
-            wait.looked_at = about
-            self._conclude(key, gang, wait, summary)
+        looked = await self.look(gang)
+        summary = counted(looked, self._gang(key) != gang, self.pace)
+        if isinstance(summary, Silence):
+            self._stay_silent(key, summary)
+            return
+        wait.looked_at = gang.shown
+        self._conclude(key, gang, wait, summary)
 
-    def _conclude(self, key: JobKey, gang: Gang, wait: _Wait, summary: MemberSummary) -> None:
-        event = gang_event(gang, summary, wait.started and gang.is_claimed)
-        if event.reason is EventReason.GANG_SCHEDULED:
+    def _conclude(self, key: JobKey, gang: Gang, wait: Wait, summary: MemberSummary) -> None:
+        posted, now = self._posted.recall(gang.job.uid), _now()
+        outcome = after_look(gang, wait, summary, posted, now, self.pace)
+        if isinstance(outcome, GangEvent) and outcome.reason is EventReason.GANG_SCHEDULED:
             self._start(key, gang, summary.bound)
             self._end(key, gang)
             return
         self._check_held(key, gang, wait, summary)
-        if wait.told is None or wait.told.identity != event.identity:
-            spoke = self._spoke.recall(gang.job.uid)
-            if spoke is not None:
-                wait.looked_at = None
-                self.queue.add_after(key, max(0.1, spoke + BETWEEN_WAITS_SECONDS - _now()))
-                return
-            if self._post(gang, event):  # else it is posted at the next look
-                self._spoke.remember(gang.job.uid, _now())
-                wait.told = event
+        if not self._perform(key, outcome):
+            wait.looked_at = None
+            return
+        if isinstance(outcome, GangEvent):
+            self._posted.remember(gang.job.uid, now)
+            wait.told = outcome
         if not gang.verdict:
             self.queue.add_after(key, wait.pause)  # the scheduler says nothing, so nothing comes by itself
-            wait.pause = min(wait.pause * 2, LONGEST_PAUSE_SECONDS)
+            wait.pause = min(wait.pause * 2, self.pace.longest_pause)
 
-    def _check_held(self, key: JobKey, gang: Gang, wait: _Wait, summary: MemberSummary) -> None:
-        """A gang that stays half bound proves that no scheduler holds it."""
-        if wait.started or not wait.watched or not is_not_held(gang, summary):
-            return
-        run, since = wait.half
-        if run != gang.run:
-            wait.half = (gang.run, _now())
-            self.queue.add_after(key, PATIENCE_SECONDS)
-        elif _now() - since >= PATIENCE_SECONDS:
-            self._post(gang, not_held_event(gang, summary, self.native))
+    def _check_held(self, key: JobKey, gang: Gang, wait: Wait, summary: MemberSummary) -> None:
+        outcome = half_started(gang, wait, summary, self.native, _now(), self.pace)
+        if outcome is not None:
+            self._perform(key, outcome)
+            if wait.half[0] != gang.run:
+                wait.half = (gang.run, _now())
 
-    def _end(self, key: JobKey, gang: Gang) -> None:
-        """It has all its nodes. Whoever was told that it lost some is told that, too."""
-        wait = self._waits.pop(key, None)
-        if wait is not None and wait.started and wait.told is not None:
-            self._post(gang, scheduled_event(gang, wait.told.occasion))
-
-    def _gang(self, key: JobKey) -> Gang | None:
+    def _gang(self, key: JobKey) -> Gang | Silence:
         seen = self.cache.observe(key)
-        if self.adopt_existing_only and not has_ours(seen.job, seen.pod_groups):
-            return None
-        return gang_of(seen, decide(seen, self.rules))
+        return gang_of(seen, decide(seen, self.rules), self.adopt_existing_only)
 
-    def _is_news(self, gang: Gang) -> bool:
+    def _is_recent(self, gang: Gang) -> bool:
         with suppress(ValueError):
             return self.clock() - datetime.fromisoformat(gang.last_news) < RECENT
         return False
 
-    def _post(self, gang: Gang, event: GangEvent) -> bool:
-        """False if too many events wait: it is to be posted later."""
-        dropped = self.recorder.is_full
-        post = self.recorder.normal if event.reason is EventReason.GANG_SCHEDULED else self.recorder.warning
-        post(gang.job, event.reason, event.message, event.identity)
-        return not dropped
+    def _perform(self, key: JobKey, outcome: Outcome) -> bool:
+        """False if it has to be said later."""
+        silence = outcome if isinstance(outcome, Silence) else self._post(key, outcome)
+        if silence is not None:
+            self._stay_silent(key, silence)
+        return silence is None or silence.again_in is None
+
+    def _stay_silent(self, key: JobKey, silence: Silence) -> None:
+        logger.debug("%s: %s", key, silence, extra={"job": key})
+        if silence.again_in is not None:
+            self.queue.add_after(key, silence.again_in)
+
+    def _post(self, key: JobKey, event: GangEvent) -> Silence | None:
+        """None if the recorder has it, now or since before. It logs by itself what it has posted before."""
+        is_full, job = self.recorder.is_full, self.cache.jobs.get(key)
+        if job is not None:
+            post = self.recorder.normal if event.reason is EventReason.GANG_SCHEDULED else self.recorder.warning
+            post(job, event.reason, event.message, event.identity)
+        return Silence(SilenceReason.EVENT_QUEUE_FULL, self.pace.between) if is_full else None
 
     def _bug(self, key: JobKey, error: BaseException) -> None:
         self.recorder.internal_error(Task.GANG_STATUS, key, self.cache.jobs.get(key), error)

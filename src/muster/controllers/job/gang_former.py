@@ -13,6 +13,7 @@ from muster.api.keys import JobRef, Uid
 from muster.controllers.job.executor import Executor, Written
 from muster.controllers.job.observer import Observer
 from muster.controllers.job.verdicts import CachedDecision, FailedAttempt, GroupWitness, PodWitness
+from muster.core import messages
 from muster.core.actions import Action, CreateWorkload
 from muster.core.decide import Decision, Membership, Rules, decide, own_pod_group
 from muster.core.observed import Observed
@@ -232,17 +233,15 @@ class GangFormer:
         if written.dropped:
             self.recorder.warning(job, EventReason.POLICY_DROPPED, written.dropped)
         if written.taken:
-            self.recorder.warning(
-                job, EventReason.NAME_TAKEN, f"{written.taken} belongs to somebody else; taking the next name"
-            )
+            self.recorder.warning(job, EventReason.NAME_TAKEN, messages.name_taken(written.taken))
         elif written.released:
-            self.recorder.normal(job, EventReason.PAIR_RELEASED, f"Deleted {written.released} of the suspended Job")
+            self.recorder.normal(job, EventReason.PAIR_RELEASED, messages.pair_released(written.released))
         elif written.created and isinstance(decision.action, CreateWorkload):
             self.latency.stop(job.uid, WORKLOAD)
-            self.recorder.normal(job, EventReason.WORKLOAD_CREATED, f"Created Workload {written.created}")
+            self.recorder.normal(job, EventReason.WORKLOAD_CREATED, messages.workload_created(written.created))
         elif written.created:
             self.latency.stop(job.uid, POD_GROUP)
-            self.recorder.normal(job, EventReason.POD_GROUP_CREATED, f"Created PodGroup {written.created}")
+            self.recorder.normal(job, EventReason.POD_GROUP_CREATED, messages.pod_group_created(written.created))
 
     def _recall(self, seen: Observed) -> Observed:
         attempt = self._failed.recall(seen.job.uid) if seen.job else None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from muster.api.keys import JobRef, Uid
 from muster.api.v1alpha2.podgroup import PROTECTION, PodGroup
 from muster.controllers.job.gang_former import GangFormer, Unsettled
+from muster.core import messages
 from muster.core.decide import Rules
 from muster.core.reasons import EventReason
 from muster.core.resize import ResizeNeeded, Why, resize_needed
@@ -25,7 +26,6 @@ from muster.runtime.ttl_cache import TtlCache
 TRIES = 3
 """The scheduler reports in the PodGroup, so it may well change between two looks."""
 MADE_SECONDS = 600.0
-REFUSED = "the API server does not take the new one"
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class Resizing:
             return
         if self._made.recall(found.group.metadata.uid) == found.size:
             # Else it would be replaced again and again, by a webhook that knows better.
-            found = replace(found, obstacle="the API server does not store the size that it is given")
+            found = replace(found, obstacle=messages.SIZE_NOT_STORED)
         if found.obstacle:
             self._tell_why_not(found)
             return
@@ -88,7 +88,7 @@ class Resizing:
         self.gang_former.forget(ref.uid)
         await self.gang_former.ensure(ref)
         if await self._stored(gone.group) is None:
-            self._tell_why_not(replace(gone, obstacle=REFUSED))
+            self._tell_why_not(replace(gone, obstacle=messages.NEW_ONE_REFUSED))
 
     async def _stored(self, group: PodGroup) -> Object | None:
         """Not from the cache, which may be behind, and has not all of it."""
@@ -143,7 +143,7 @@ class Resizing:
             await self.gang_former.ensure(ref)
             made = await self._stored(wanted.group) or {}
             if not made:
-                self._tell_why_not(replace(wanted, obstacle=REFUSED))
+                self._tell_why_not(replace(wanted, obstacle=messages.NEW_ONE_REFUSED))
                 return False
         now = observer.profile.read_pod_group(made)
         observer.cache.put_pod_group(now)
@@ -158,13 +158,12 @@ class Resizing:
         recorder.normal(
             done.job,
             EventReason.GANG_RESIZED,
-            f"Resized PodGroup {name} from {done.was} to {done.size} pods: {done.sentence}",
+            messages.gang_resized(name, done.was, done.size, done.sentence),
         )
 
     def _tell_why_not(self, found: ResizeNeeded) -> None:
         self.gang_former.recorder.warning(
             found.job,
             EventReason.GANG_NOT_RESIZED,
-            f"PodGroup {found.group.metadata.name} needs {found.was} pods, but {found.sentence}. "
-            f"Muster cannot replace it, since {found.obstacle}: delete the Job and create it again",
+            messages.gang_not_resized(found.group.metadata.name, found.was, found.sentence, found.obstacle),
         )

@@ -2,15 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from muster.api.keys import JobKey
-from muster.api.profile import CRD_IN_OWN_GROUP
-from muster.controllers.gang_status import controller as module
-from muster.controllers.gang_status.controller import GangStatusController, listed, remembered
-from muster.controllers.podgroup.members import Members
+from muster.controllers.gang_status.controller import GangStatusController, listed
+from muster.core.gang_silence import Pace
 from muster.core.gang_status import Gang, MemberSummary
 from muster.kube.client import Object
 from muster.kube.errors import ServerFault
@@ -54,7 +53,8 @@ class Client(FakeClient):
 class Stage:
     """A gang, and the gang status controller of one replica, which may be replaced by another one's."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: Pace) -> None:
+        self.pace = pace
         self.cluster = FakeCluster()
         self.client = Client(self.cluster)
         self.parts = build(self.client)
@@ -67,7 +67,12 @@ class Stage:
     def restart(self) -> None:
         """Another process: it remembers nothing."""
         known = self.cache, self.parts.reconciler.rules, EventRecorder(self.client, "test"), listed(self.parts.observer)
-        self.gang_status = GangStatusController(*known, WorkQueue(), clock=lambda: NOW)
+        self.gang_status = GangStatusController(*known, WorkQueue(), clock=lambda: NOW, pace=self.pace)
+
+    def at(self, **seconds: float) -> "Stage":
+        """At another pace from now on."""
+        self.pace = self.gang_status.pace = replace(self.pace, **seconds)
+        return self
 
     def shows(self, job: JobBuilder | None = None, group: PodGroupBuilder | None = None) -> None:
         if job is not None:
@@ -96,11 +101,8 @@ class Stage:
 
 
 @pytest.fixture
-def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
-    for patience in ("PATIENCE_SECONDS", "SILENCE_SECONDS"):
-        monkeypatch.setattr(module, patience, 0.0)
-    monkeypatch.setattr(module, "BETWEEN_WAITS_SECONDS", 0.0)
-    return Stage()
+def stage() -> Stage:
+    return Stage(Pace(patience=0.0, silence=0.0, between=0.0))
 
 
 def pods(number: int) -> list[PodBuilder]:
@@ -170,8 +172,8 @@ async def test_a_loss_that_is_made_up_for_is_not_told(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("verdict", ["", "no placement"])
-async def test_nobody_is_told_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch, verdict: str) -> None:
-    monkeypatch.setattr(module, "PATIENCE_SECONDS" if verdict else "SILENCE_SECONDS", 0.1)
+async def test_nobody_is_told_at_once(stage: Stage, verdict: str) -> None:
+    stage.at(**{"patience" if verdict else "silence": 0.1})
     stage.shows(group=group().scheduled("False", verdict) if verdict else group())
     await stage.consider()
     assert (await stage.told(), stage.client.lists) == ([], 0)
@@ -200,9 +202,8 @@ async def test_who_has_none_is_looked_at_again_less_and_less_often(stage: Stage)
     assert pauses == [10, 20, 40, 80, 160, 300, 300, 300, 300]
 
 
-async def test_other_words_all_the_time_are_no_storm(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BETWEEN_WAITS_SECONDS", 30.0)
-    stage.restart()
+async def test_other_words_all_the_time_are_no_storm(stage: Stage) -> None:
+    stage.at(between=30.0).restart()
     for nth in range(20):
         stage.has(*(pod.unschedulable(f"node {chr(97 + nth)} is full") for pod in pods(4)))
         stage.gang_status.queue._due.clear()
@@ -290,11 +291,3 @@ async def test_strange_pods_are_not_members(stage: Stage) -> None:
     stage.cluster.apply(stranger.labelled(**{"batch.kubernetes.io/controller-uid": "now"}))
     await stage.consider()
     assert await stage.told() == [TWO_EXIST.replace("2", "3", 1)]
-
-
-async def test_members_by_annotation_come_from_the_stream() -> None:
-    members = Members(lambda _: None)
-    gang = Gang(job().view(), CRD_IN_OWN_GROUP.read_pod_group(group().build()), 4, "")
-    assert await remembered(members)(gang) is None
-    members.replaced([pod.naming_group(group().name).view() for pod in pods(3)])
-    assert await remembered(members)(gang) == MemberSummary(3, 0, "", "uid-0")

@@ -5,7 +5,6 @@ from unittest.mock import ANY
 
 import pytest
 
-from muster.controllers.gang_status import controller as module
 from muster.core.reasons import EventReason
 from tests.builders import PodBuilder
 from tests.unit.controllers.gang_status.test_controller import FULL, JUST_NOW, SCHEDULED, Stage, group, job, pods
@@ -30,10 +29,9 @@ async def claimed(stage: Stage, bound: int) -> None:
 
 
 @pytest.fixture
-def silent(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> Stage:
+def silent(stage: Stage) -> Stage:
     """Without the scheduler's word nobody is told."""
-    monkeypatch.setattr(module, "SILENCE_SECONDS", 60.0)
-    return stage
+    return stage.at(silence=60.0)
 
 
 async def test_a_false_claim_is_not_repeated_and_its_cause_is_named_once(silent: Stage) -> None:
@@ -63,10 +61,8 @@ async def test_a_true_claim_costs_one_list_per_run(silent: Stage) -> None:
     assert (await silent.told(), silent.client.lists) == ([SCHEDULED], 1)
 
 
-async def test_nothing_is_counted_before_the_job_had_time_to_show_it(
-    silent: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 60.0)
+async def test_nothing_is_counted_before_the_job_had_time_to_show_it(silent: Stage) -> None:
+    silent.at(patience=60.0)
     await claimed(silent, bound=4)
     await silent.consider(times=3)
     assert (await silent.told(), silent.client.lists) == ([], 0)
@@ -76,10 +72,8 @@ async def test_nothing_is_counted_before_the_job_had_time_to_show_it(
 
 
 @pytest.mark.parametrize(("succeeded", "told"), [(4, [SCHEDULED]), (3, [])])
-async def test_a_gang_that_is_done_before_it_is_counted(
-    silent: Stage, monkeypatch: pytest.MonkeyPatch, succeeded: int, told: list[str]
-) -> None:
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 60.0)
+async def test_a_gang_that_is_done_before_it_is_counted(silent: Stage, succeeded: int, told: list[str]) -> None:
+    silent.at(patience=60.0)
     await claimed(silent, bound=4)
     await silent.consider()
     done = [{"type": "Complete", "status": "True"}]
@@ -95,10 +89,8 @@ async def test_a_scheduler_that_knows_no_groups_is_found_out_too(stage: Stage) -
     assert await stage.told() == [HALF, NOT_HELD]
 
 
-async def test_half_of_a_gang_has_to_last_before_anybody_is_blamed(
-    silent: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 60.0)
+async def test_half_of_a_gang_has_to_last_before_anybody_is_blamed(silent: Stage) -> None:
+    silent.at(patience=60.0)
     await claimed(silent, bound=2)
     await silent.consider(times=3)
     assert await silent.told() == []

@@ -2,16 +2,17 @@
 
 import asyncio
 
-import pytest
-
-from muster.controllers.gang_status import controller as module
-from tests.unit.controllers.gang_status.test_controller import KEY, Stage, job
+from muster.api.profile import CRD_IN_OWN_GROUP
+from muster.controllers.gang_status.controller import remembered
+from muster.controllers.podgroup.members import Members
+from muster.core.gang_silence import Pace
+from muster.core.gang_status import Gang, MemberSummary
+from tests.unit.controllers.gang_status.test_controller import KEY, Stage, group, job, pods
 from tests.unit.core.seeing import our_group, our_workload
 
 
-async def test_a_job_that_is_made_again_begins_to_wait_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SILENCE_SECONDS", 0.05)
-    stage = Stage()
+async def test_a_job_that_is_made_again_begins_to_wait_anew() -> None:
+    stage = Stage(Pace(silence=0.05))
     await stage.consider()
     await asyncio.sleep(0.06)
     again = job().uid("again")
@@ -23,3 +24,11 @@ async def test_a_job_that_is_made_again_begins_to_wait_anew(monkeypatch: pytest.
     await asyncio.sleep(0.06)
     await stage.consider()
     assert stage.client.lists == 1
+
+
+async def test_members_by_annotation_come_from_the_stream() -> None:
+    members = Members(lambda _: None)
+    gang = Gang(job().view(), CRD_IN_OWN_GROUP.read_pod_group(group().build()), 4, "")
+    assert await remembered(members)(gang) is None
+    members.replaced([pod.naming_group(group().name).view() for pod in pods(3)])
+    assert await remembered(members)(gang) == MemberSummary(3, 0, "", "uid-0")
