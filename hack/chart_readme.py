@@ -18,12 +18,13 @@ HEAD = """<!-- Generated from values.yaml by `make generate`. Do not edit. -->
 helm install muster charts/muster --namespace muster-system --create-namespace
 ```
 
-[docs/install.md](../../docs/install.md) tells how to install, upgrade and leave;
-[docs/operations.md](../../docs/operations.md) what to do when something is wrong. Wrong values are refused by
-`values.schema.json`. There is one Muster per cluster: names do not depend on the release.
+[docs/install.md](../../docs/install.md) describes how to install, upgrade and uninstall Muster;
+[docs/operations.md](../../docs/operations.md) describes how to fix problems. `values.schema.json` refuses invalid
+values. Install one Muster per cluster: names do not depend on the release.
 
-The chart ships the webhook configurations without webhooks. Muster writes them once it is ready, so that an install
-never blocks a Job; upgrades leave what it wrote. The namespace owns them, so that they also go if somebody deletes it.
+The chart contains the webhook configurations without webhooks. Muster adds the webhooks when it is ready, so that an
+install never blocks a Job; upgrades keep them. Deleting the namespace also deletes the webhook
+configurations, because it owns them.
 
 | value | default | what it does |
 |---|---|---|
