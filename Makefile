@@ -27,7 +27,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(READY) ## Make .venv with everything in it (Python 3.11 or newer is all it takes)
+setup: $(READY) ## Create .venv with everything in it (requires only Python 3.11 or newer)
 
 $(READY): pyproject.toml uv.lock hack/setup
 	@hack/setup
@@ -80,12 +80,13 @@ fmt: $(READY) ## Format the code
 	.venv/bin/ruff check --fix-only $(PYTHON_CODE)
 
 .PHONY: lint
-lint: $(READY) ## Style, types, direction of imports, size budgets, scripts, workflows
+lint: $(READY) ## Style, types, direction of imports, size budgets, plain English, scripts, workflows
 	.venv/bin/ruff format --check $(PYTHON_CODE)
 	.venv/bin/ruff check $(PYTHON_CODE)
 	.venv/bin/mypy src hack tests
 	.venv/bin/lint-imports
 	.venv/bin/python hack/budgets.py
+	.venv/bin/python hack/plain_english.py
 	.venv/bin/shellcheck --external-sources $(SHELL_SCRIPTS)
 	hack/tool actionlint -shellcheck .venv/bin/shellcheck
 
