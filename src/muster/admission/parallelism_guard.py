@@ -77,8 +77,8 @@ class ParallelismGuard:
         if verdict.reason is None:
             return
         if posted >= MOST_EVENTS:
-            told = messages.silence(SilenceReason.RATE_LIMITED, verdict.reason)
-            logger.debug("%s: %s", job.key, told, extra={"job": job.key})
+            text = messages.silence(SilenceReason.RATE_LIMITED, verdict.reason)
+            logger.debug("%s: %s", job.key, text, extra={"job": job.key})
             return
         identity = f"{verdict.reason} {new.parallelism}"
         if self.recorder.warning(job, EventReason.PARALLELISM_REFUSED, verdict.message, identity):

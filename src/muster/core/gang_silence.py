@@ -27,7 +27,7 @@ class Pace:
     """How long Muster waits before it speaks, and between two events."""
 
     patience: float = 5.0
-    """Seconds that a gang may be without its nodes before an event says so. Most have them by then.
+    """Seconds that a gang may be without its nodes before Muster posts an event. Most have them by then.
 
     A gang that the scheduler calls scheduled has as long to show in the Job's own status. Then its pods are counted.
     """
@@ -54,7 +54,7 @@ class Wait:
     """It was seen before the scheduler called it scheduled, so that a loss cannot have been missed."""
     pause: float
     """Until the next look, if nothing comes by itself."""
-    told: GangEvent | None = None
+    posted: GangEvent | None = None
     looked_at: object = None
     """What the last look at the members was about: nothing new, no new look."""
     claimed: float = 0.0
@@ -99,7 +99,7 @@ def after_look(gang: Gang, wait: Wait, summary: MemberSummary, posted: float | N
     event = gang_event(gang, summary, wait.started and gang.is_claimed)
     if event.reason is EventReason.GANG_SCHEDULED:
         return event
-    if wait.told is not None and wait.told.identity == event.identity:
+    if wait.posted is not None and wait.posted.identity == event.identity:
         return Silence(SilenceReason.ALREADY_POSTED)
     if posted is not None:
         return Silence(SilenceReason.RATE_LIMITED, max(0.1, posted + pace.between - now))
@@ -130,9 +130,9 @@ def has_started(gang: Gang, wait: Wait | None, at_once: int, recent: bool) -> Ou
 
 
 def is_whole_again(gang: Gang, wait: Wait | None) -> Outcome:
-    """It has all its nodes. Who was told that it lost some is told that, too."""
-    if wait is not None and wait.started and wait.told is not None:
-        return scheduled_event(gang, wait.told.occasion)
+    """It has all its nodes. If an event said that it lost some, another one says that it has them back."""
+    if wait is not None and wait.started and wait.posted is not None:
+        return scheduled_event(gang, wait.posted.occasion)
     return Silence(SilenceReason.GANG_RUNS)
 
 

@@ -47,7 +47,7 @@ def held(gang: Gang, wait: Wait) -> Outcome | None:
     return half_started(gang, wait, HALF, True, NOW, PACE)
 
 
-TOLD = looked(NEW, a_wait())
+POSTED = looked(NEW, a_wait())
 IN_PARTS = a_wait(counting=CLAIMED, half=(CLAIMED.run, 0.0))
 
 SILENCES: dict[str, tuple[object, Silence]] = {
@@ -71,7 +71,7 @@ SILENCES: dict[str, tuple[object, Silence]] = {
     ),
     "the pods are still being listed": (counted(None, False, PACE), Silence(SilenceReason.MEMBERS_UNKNOWN, 1.0)),
     "it changed during the look": (counted(NO_ROOM, True, PACE), Silence(SilenceReason.CHANGED_MEANWHILE)),
-    "the same was posted before": (looked(NEW, a_wait(told=TOLD)), Silence(SilenceReason.ALREADY_POSTED)),
+    "the same was posted before": (looked(NEW, a_wait(posted=POSTED)), Silence(SilenceReason.ALREADY_POSTED)),
     "another wait was posted just now": (looked(NEW, a_wait(), 90.0), Silence(SilenceReason.RATE_LIMITED, 20.0)),
     "half of it has just started": (held(NEW, a_wait()), Silence(SilenceReason.TOO_EARLY, 5.0)),
     "half of it started a moment ago": (
@@ -165,7 +165,7 @@ def test_there_is_something_to_tell_of_a_gang() -> None:
 WAITS, ALL_NODES = EventReason.GANG_WAITING, EventReason.GANG_SCHEDULED
 SPOKEN: dict[str, tuple[object, EventReason]] = {
     "it waits, and nothing was posted": (looked(NEW, a_wait()), WAITS),
-    "it waits for another reason": (looked(NEW, a_wait(told=scheduled_event(NEW))), WAITS),
+    "it waits for another reason": (looked(NEW, a_wait(posted=scheduled_event(NEW))), WAITS),
     "half of it has been running for a while": (
         held(NEW, a_wait(half=(NEW.run, 90.0))),
         EventReason.GANG_NOT_HELD,
@@ -173,7 +173,7 @@ SPOKEN: dict[str, tuple[object, EventReason]] = {
     "it started in parts, and now all have a node at once": (has_started(CLAIMED, IN_PARTS, 4, True), ALL_NODES),
     "it waited here, however long ago": (has_started(RUNS, a_wait(), 4, False), ALL_NODES),
     "it started just now": (has_started(RUNS, None, 4, True), ALL_NODES),
-    "it has back what it was said to have lost": (is_whole_again(RUNS, a_wait(started=True, told=TOLD)), ALL_NODES),
+    "it has back what it was said to have lost": (is_whole_again(RUNS, a_wait(started=True, posted=POSTED)), ALL_NODES),
     "it was done before it was counted": (has_ended(a_wait(counting=CLAIMED), DONE), ALL_NODES),
 }
 

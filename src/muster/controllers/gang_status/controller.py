@@ -167,7 +167,7 @@ class GangStatusController:
             return
         if isinstance(outcome, GangEvent):
             self._posted.remember(gang.job.uid, now)
-            wait.told = outcome
+            wait.posted = outcome
         if not gang.verdict:
             self.queue.add_after(key, wait.pause)  # the scheduler says nothing, so nothing comes by itself
             wait.pause = min(wait.pause * 2, self.pace.longest_pause)

@@ -36,7 +36,7 @@ _WAIT = "wait; the Job controller tries again"
 class Reason(Explained):
     kind: Kind
     event: EventReason | None
-    """The event that carries it; None if it is only logged, or told in a refusal."""
+    """The event that carries it; None if it is only logged, or part of a refusal."""
 
     def __new__(cls, value: str, kind: Kind, sentence: str, remedy: str = NOTHING) -> "Reason":
         member = str.__new__(cls, value)

@@ -1,4 +1,4 @@
-"""Why no event was posted about a gang. The log says so at debug, with the Job's key."""
+"""Why no event was posted about a gang. Muster logs the Reason at debug, with the Job's key."""
 
 from muster.core.reasons.explained import Explained
 

@@ -90,8 +90,8 @@ class Stage:
         for _ in range(times):
             await self.gang_status.consider(KEY)
 
-    async def told(self) -> list[str]:
-        """All that was ever told, by all replicas: reason and message."""
+    async def posted(self) -> list[str]:
+        """All events that were ever posted, by all replicas: reason and message."""
         recorder = self.gang_status.recorder
         posting = asyncio.create_task(recorder.run())
         await recorder.drain(2)
@@ -119,10 +119,10 @@ STARTED = group().scheduled(when=JUST_NOW)
 async def test_a_gang_that_starts_is_told_once_and_costs_no_list(stage: Stage) -> None:
     stage.shows(job(ready=4), STARTED)
     await stage.consider(times=3)
-    assert await stage.told() == [SCHEDULED]
+    assert await stage.posted() == [SCHEDULED]
     stage.restart()
     await stage.consider()
-    assert await stage.told() == [SCHEDULED], "also by the next process"
+    assert await stage.posted() == [SCHEDULED], "also by the next process"
     assert stage.client.lists == 0
 
 
@@ -138,13 +138,13 @@ async def test_a_wait_is_told_once_and_its_end_too(stage: Stage) -> None:
     await stage.consider(times=2)
     stage.has(*(pod.unschedulable(FULL) for pod in pods(4)))
     await stage.consider(times=2)
-    assert await stage.told() == [TWO_EXIST, NO_ROOM]
+    assert await stage.posted() == [TWO_EXIST, NO_ROOM]
     stage.restart()
     await stage.consider()
     stage.shows(job(ready=4), STARTED.version(9))
     stage.gang_status.clock = lambda: NOW + timedelta(hours=1)
     await stage.consider(times=2)
-    assert await stage.told() == [TWO_EXIST, NO_ROOM, SCHEDULED], "also if it was long ago: somebody waits for it"
+    assert await stage.posted() == [TWO_EXIST, NO_ROOM, SCHEDULED], "also if it was long ago: somebody waits for it"
 
 
 async def test_each_loss_is_told_and_its_end_too(stage: Stage) -> None:
@@ -156,19 +156,19 @@ async def test_each_loss_is_told_and_its_end_too(stage: Stage) -> None:
         stage.has(*(pod.bound() for pod in pods(3)), lost)
         stage.shows(job(ready=3, failed=nth))
         await stage.consider(times=2)
-        assert await stage.told() == [*expected, ONE_LOST]
+        assert await stage.posted() == [*expected, ONE_LOST]
         stage.restart()
         await stage.consider()
         stage.shows(job(ready=4, failed=nth))
         await stage.consider(times=2)
-        assert await stage.told() == (expected := [*expected, ONE_LOST, SCHEDULED])
+        assert await stage.posted() == (expected := [*expected, ONE_LOST, SCHEDULED])
 
 
 async def test_a_loss_that_is_made_up_for_is_not_told(stage: Stage) -> None:
     stage.shows(job(ready=3), STARTED)
     stage.has(*(pod.bound() for pod in pods(4)))
     await stage.consider(times=2)
-    assert await stage.told() == [SCHEDULED]
+    assert await stage.posted() == [SCHEDULED]
 
 
 @pytest.mark.parametrize("verdict", ["", "no placement"])
@@ -176,10 +176,10 @@ async def test_nobody_is_told_at_once(stage: Stage, verdict: str) -> None:
     stage.at(**{"patience" if verdict else "silence": 0.1})
     stage.shows(group=group().scheduled("False", verdict) if verdict else group())
     await stage.consider()
-    assert (await stage.told(), stage.client.lists) == ([], 0)
+    assert (await stage.posted(), stage.client.lists) == ([], 0)
     assert await asyncio.wait_for(stage.gang_status.queue.get(), 2) == KEY, "it is looked at again"
     await stage.consider()
-    assert len(await stage.told()) == 1
+    assert len(await stage.posted()) == 1
 
 
 async def test_who_has_a_verdict_and_no_news_is_not_looked_at_again(stage: Stage) -> None:
@@ -208,7 +208,7 @@ async def test_other_words_all_the_time_are_no_storm(stage: Stage) -> None:
         stage.has(*(pod.unschedulable(f"node {chr(97 + nth)} is full") for pod in pods(4)))
         stage.gang_status.queue._due.clear()
         await stage.consider()
-    assert await stage.told() == ["GangWaiting: 0 of the gang's 4 pods have a node: node a is full"]
+    assert await stage.posted() == ["GangWaiting: 0 of the gang's 4 pods have a node: node a is full"]
     assert 25 < stage.gang_status.queue._due[KEY] - asyncio.get_running_loop().time() <= 30, "it is told later"
 
 
@@ -216,7 +216,7 @@ async def test_numbers_are_no_news(stage: Stage) -> None:
     for nth in range(5):
         stage.has(*(pod.unschedulable(f"0/{nth} nodes are available") for pod in pods(4)))
         await stage.consider()
-    assert len(await stage.told()) == 1
+    assert len(await stage.posted()) == 1
 
 
 async def test_a_gang_that_goes_is_forgotten(stage: Stage) -> None:
@@ -255,19 +255,19 @@ async def test_what_changed_during_the_look_is_not_told(stage: Stage) -> None:
 
     stage.gang_status.look = slow
     await stage.consider()
-    assert await stage.told() == []
+    assert await stage.posted() == []
 
 
 async def test_where_some_pods_skip_the_webhook_only_own_groups_count(stage: Stage) -> None:
     stage.gang_status.adopt_existing_only = True
     await stage.consider()
-    assert len(await stage.told()) == 1
+    assert len(await stage.posted()) == 1
     theirs = group()
     del theirs.metadata["labels"]
     stage.shows(group=theirs.version(9))
     stage.has(*(pod.unschedulable(FULL) for pod in pods(4)))
     await stage.consider()
-    assert len(await stage.told()) == 1
+    assert len(await stage.posted()) == 1
 
 
 async def test_a_server_that_is_away_is_asked_again(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
@@ -280,7 +280,7 @@ async def test_a_server_that_is_away_is_asked_again(stage: Stage, caplog: pytest
     await asyncio.sleep(0.4)
     assert not working.done()
     working.cancel()
-    assert len(await stage.told()) == 1
+    assert len(await stage.posted()) == 1
 
 
 async def test_strange_pods_are_not_members(stage: Stage) -> None:
@@ -290,4 +290,4 @@ async def test_strange_pods_are_not_members(stage: Stage) -> None:
     stranger = a_pod("stranger").of(a_gang("train").uid("earlier")).in_group(group().name)
     stage.cluster.apply(stranger.labelled(**{"batch.kubernetes.io/controller-uid": "now"}))
     await stage.consider()
-    assert await stage.told() == [TWO_EXIST.replace("2", "3", 1)]
+    assert await stage.posted() == [TWO_EXIST.replace("2", "3", 1)]

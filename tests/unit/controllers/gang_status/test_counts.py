@@ -37,13 +37,13 @@ def silent(stage: Stage) -> Stage:
 async def test_a_false_claim_is_not_repeated_and_its_cause_is_named_once(silent: Stage) -> None:
     await claimed(silent, bound=2)
     await silent.consider(times=5)
-    assert await silent.told() == [HALF, NOT_HELD]
+    assert await silent.posted() == [HALF, NOT_HELD]
     silent.restart()
     await silent.consider(times=5)
-    assert SCHEDULED not in await silent.told(), "the next process does not know better"
+    assert SCHEDULED not in await silent.posted(), "the next process does not know better"
     silent.has(*members(bound=4))
     await silent.consider(times=2)
-    assert (await silent.told())[-1] == SCHEDULED, "once all have a node, it is true"
+    assert (await silent.posted())[-1] == SCHEDULED, "once all have a node, it is true"
 
 
 async def test_a_gang_that_starts_in_parts_is_never_called_scheduled(silent: Stage) -> None:
@@ -52,23 +52,23 @@ async def test_a_gang_that_starts_in_parts_is_never_called_scheduled(silent: Sta
     silent.shows(job(ready=2, succeeded=2))
     silent.has(*(pod.bound() for pod in pods(2)))
     await silent.consider(times=3)
-    assert SCHEDULED not in await silent.told()
+    assert SCHEDULED not in await silent.posted()
 
 
 async def test_a_true_claim_costs_one_list_per_run(silent: Stage) -> None:
     await claimed(silent, bound=4)
     await silent.consider()
-    assert (await silent.told(), silent.client.lists) == ([SCHEDULED], 1)
+    assert (await silent.posted(), silent.client.lists) == ([SCHEDULED], 1)
 
 
 async def test_nothing_is_counted_before_the_job_had_time_to_show_it(silent: Stage) -> None:
     silent.at(patience=60.0)
     await claimed(silent, bound=4)
     await silent.consider(times=3)
-    assert (await silent.told(), silent.client.lists) == ([], 0)
+    assert (await silent.posted(), silent.client.lists) == ([], 0)
     silent.shows(job(ready=4))
     await silent.consider()
-    assert (await silent.told(), silent.client.lists) == ([SCHEDULED], 0)
+    assert (await silent.posted(), silent.client.lists) == ([SCHEDULED], 0)
 
 
 @pytest.mark.parametrize(("succeeded", "told"), [(4, [SCHEDULED]), (3, [])])
@@ -79,21 +79,21 @@ async def test_a_gang_that_is_done_before_it_is_counted(silent: Stage, succeeded
     done = [{"type": "Complete", "status": "True"}]
     silent.shows(job(succeeded=succeeded, conditions=done))
     await silent.consider(times=2)
-    assert (await silent.told(), silent.client.lists) == (told, 0)
+    assert (await silent.posted(), silent.client.lists) == (told, 0)
 
 
 async def test_a_scheduler_that_knows_no_groups_is_found_out_too(stage: Stage) -> None:
     stage.shows(job(), group().created(CREATED))
     stage.has(*members(bound=2))
     await stage.consider(times=3)
-    assert await stage.told() == [HALF, NOT_HELD]
+    assert await stage.posted() == [HALF, NOT_HELD]
 
 
 async def test_half_of_a_gang_has_to_last_before_anybody_is_blamed(silent: Stage) -> None:
     silent.at(patience=60.0)
     await claimed(silent, bound=2)
     await silent.consider(times=3)
-    assert await silent.told() == []
+    assert await silent.posted() == []
 
 
 async def test_a_gang_that_had_its_nodes_and_lost_some_blames_nobody(silent: Stage) -> None:
@@ -103,14 +103,14 @@ async def test_a_gang_that_had_its_nodes_and_lost_some_blames_nobody(silent: Sta
     silent.has(*members(bound=2))
     silent.shows(job(ready=2))
     await silent.consider(times=5)
-    assert await silent.told() == [SCHEDULED, HALF]
+    assert await silent.posted() == [SCHEDULED, HALF]
 
 
 async def test_where_muster_sets_the_condition_it_has_counted_already(silent: Stage) -> None:
     silent.gang_status.native = False
     await claimed(silent, bound=4)
     await silent.consider()
-    assert (await silent.told(), silent.client.lists) == ([SCHEDULED], ANY)
+    assert (await silent.posted(), silent.client.lists) == ([SCHEDULED], ANY)
     assert silent.gang_status._started
     silent.cache.drop_job(job().view().key, job().view().uid)
     await silent.consider()
@@ -123,7 +123,7 @@ async def test_an_event_that_found_no_place_is_posted_later(silent: Stage) -> No
     recorder.normal(job().view(), EventReason.WORKLOAD_CREATED, "in the way")
     silent.shows(job(ready=4), group().scheduled(when=JUST_NOW))
     await silent.consider()
-    assert SCHEDULED not in await silent.told()
+    assert SCHEDULED not in await silent.posted()
     assert await asyncio.wait_for(silent.gang_status.queue.get(), 2), "it is tried again"
     await silent.consider(times=2)
-    assert (await silent.told()).count(SCHEDULED) == 1
+    assert (await silent.posted()).count(SCHEDULED) == 1

@@ -76,10 +76,10 @@ async def same_again(stage: Stage) -> None:
 
 async def same_by_another_process(stage: Stage) -> None:
     await stage.consider()
-    await stage.told()
+    await stage.posted()
     stage.restart()
     await stage.consider()
-    await stage.told()
+    await stage.posted()
 
 
 async def other_words(stage: Stage) -> None:
@@ -144,7 +144,7 @@ async def test_what_the_storm_kept_back_is_posted_after_it(stage: Stage) -> None
     """Also where the scheduler has spoken, so that nothing new would make Muster look again."""
     stage.shows(group=group().scheduled("False", "no placement"))
     await storm(stage)
-    await stage.told()
+    await stage.posted()
     assert await asyncio.wait_for(stage.gang_status.queue.get(), 2) == KEY
     await stage.consider()
-    assert sum(told.startswith("GangWaiting") for told in await stage.told()) == 1
+    assert sum(event.startswith("GangWaiting") for event in await stage.posted()) == 1

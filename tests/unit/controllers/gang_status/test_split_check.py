@@ -57,7 +57,7 @@ class Stage:
         pod = outsider(name)
         return pod.in_group("group") if self.profile.native else pod.naming_group("group")
 
-    async def told(self) -> list[str]:
+    async def posted(self) -> list[str]:
         posting = asyncio.create_task(self.recorder.run())
         await self.recorder.drain(2)
         posting.cancel()
@@ -85,7 +85,7 @@ async def test_a_split_gang_is_reported_once_per_occasion(stage: Stage) -> None:
         for _ in range(3):
             await stage.check.run()
         assert stage.check.count() == 1
-        assert await stage.told() == ["GangSplit"] * occasion
+        assert await stage.posted() == ["GangSplit"] * occasion
         stage.has(*(stage.member(name) for name in "abcd"))
         await stage.check.run()
         assert stage.check.count() == 0
@@ -96,7 +96,7 @@ async def test_a_pod_outside_that_ends_makes_no_new_occasion(stage: Stage) -> No
     await stage.check.run()
     stage.has(stage.member("a"), outsider("y"))
     await stage.check.run()
-    assert (stage.check.count(), await stage.told()) == (1, ["GangSplit"])
+    assert (stage.check.count(), await stage.posted()) == (1, ["GangSplit"])
 
 
 HARMLESS: dict[str, Callable[[Stage], list[PodBuilder]]] = {
@@ -114,7 +114,7 @@ HARMLESS: dict[str, Callable[[Stage], list[PodBuilder]]] = {
 async def test_what_is_not_split(stage: Stage, case: str) -> None:
     stage.has(*HARMLESS[case](stage))
     await stage.check.run()
-    assert (stage.check.count(), await stage.told()) == (0, [])
+    assert (stage.check.count(), await stage.posted()) == (0, [])
 
 
 async def test_without_a_gang_nothing_is_listed() -> None:
