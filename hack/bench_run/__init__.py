@@ -1,0 +1,1 @@
+"""Measures Muster beside the in-tree Job controller, in one run on one machine."""
