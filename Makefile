@@ -2,7 +2,9 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-# Where this is set, each of the hundreds of processes that the tests start compiles every module it imports anew.
+# With `make -j release release-check`, the check must not begin before the release is built.
+.NOTPARALLEL:
+# Where this is set, each of the hundreds of processes that the tests start compiles every module that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
 READY := .venv/.ready
@@ -10,7 +12,8 @@ READY := .venv/.ready
 # that runs on the cluster of one API profile (tests/conftest.py). The long ones come first, the many short tests last.
 WORKERS ?= 2
 PYTEST := .venv/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-# Tests of how long honest requests take: beside other tests on two cores they would measure those.
+# These tests measure the latency of valid requests. They run alone: other tests on two cores would distort the result. On
+# somebody's own cluster all tests run so: they borrow its nodes, and two workers would borrow the same.
 PYTEST_ALONE := .venv/bin/pytest
 RESULTS := .pytest_cache/results.xml
 # What Muster's accounts did on each cluster of the tests, from the API server's log.
@@ -18,8 +21,8 @@ USED_RIGHTS := $(CURDIR)/.pytest_cache/used-rights
 PYTHON_CODE := src tests hack
 FUZZ_SECONDS ?= 60
 PARSER ?=
-SHELL_SCRIPTS := .ci/run hack/cluster hack/demo hack/image-build hack/release hack/release-check hack/release_build/kubectl-muster hack/setup hack/tool hack/verify-generated $(wildcard hack/kind-*) \
-	hack/kind/debian hack/kind/places hack/kind/busybox-image hack/kind/engine hack/kind/image-bases hack/kind/node-image \
+SHELL_SCRIPTS := .ci/run hack/bench hack/cluster hack/demo hack/image-build hack/release hack/release-check hack/release_build/kubectl-muster hack/release_build/image-archive hack/setup hack/tool hack/uv hack/verify-generated $(wildcard hack/kind-*) \
+	hack/kind/debian hack/kind/places hack/kind/busybox-image hack/kind/engine hack/kind/image-bases hack/kind/node-image hack/kind/registry \
 	hack/kind/node/kindnetd hack/kind/runc-bounded
 
 .PHONY: help
@@ -29,7 +32,7 @@ help: ## List the targets
 .PHONY: setup
 setup: $(READY) ## Create .venv with everything in it (requires only Python 3.11 or newer)
 
-$(READY): pyproject.toml uv.lock hack/setup
+$(READY): pyproject.toml uv.lock hack/setup hack/uv
 	@hack/setup
 	@touch $@
 
@@ -42,7 +45,7 @@ tools: $(READY) ## Build Helm, promtool and actionlint (minutes the first time, 
 	@hack/tool build
 
 .PHONY: test
-test: $(READY) control-plane tools ## Everything, with smaller counts where an honest number takes too long
+test: $(READY) control-plane tools ## All tests, with reduced counts where the full count takes too long
 	@rm -rf $(USED_RIGHTS)
 	MUSTER_USED_RIGHTS=$(USED_RIGHTS) $(PYTEST) -m "not full and not quiet" --junitxml=$(RESULTS)
 	MUSTER_USED_RIGHTS=$(USED_RIGHTS) $(PYTEST_ALONE) -m "not full and quiet"
@@ -50,7 +53,7 @@ test: $(READY) control-plane tools ## Everything, with smaller counts where an h
 	@.venv/bin/python hack/used_rights.py --sample $(USED_RIGHTS)
 
 .PHONY: test-full
-test-full: $(READY) control-plane tools ## Everything, with the whole counts (an hour or more)
+test-full: $(READY) control-plane tools ## All tests, with the full counts (an hour or more)
 	@rm -rf $(USED_RIGHTS)
 	MUSTER_USED_RIGHTS=$(USED_RIGHTS) $(PYTEST) -m "not quiet" --junitxml=$(RESULTS)
 	MUSTER_USED_RIGHTS=$(USED_RIGHTS) $(PYTEST_ALONE) -m quiet
@@ -64,11 +67,15 @@ unit: $(READY) ## The tests that need no cluster (seconds)
 
 .PHONY: e2e
 e2e: $(READY) control-plane tools ## The tests on a real control plane (or on MUSTER_E2E_KUBECONFIG)
-	$(PYTEST) tests/e2e tests/conformance -m "not full"
+	$(if $(MUSTER_E2E_KUBECONFIG),MUSTER_E2E_PATIENCE=$${MUSTER_E2E_PATIENCE:-3} $(PYTEST_ALONE),$(PYTEST)) tests/e2e tests/conformance -m "not full"
 
 .PHONY: fuzz
-fuzz: $(READY) ## Search for input that a parser trips over (FUZZ_SECONDS=60 for each, PARSER=intent for one)
+fuzz: $(READY) ## Search for input that breaks a parser (FUZZ_SECONDS=60 for each, PARSER=intent for one)
 	.venv/bin/python -m tests.fuzz.fuzz --seconds $(FUZZ_SECONDS) $(PARSER)
+
+.PHONY: bench
+bench: $(READY) control-plane ## Muster beside the in-tree controller: ratios of time and CPU (BENCH="--rounds 1 --only one Job of 8 pods")
+	@hack/bench $(BENCH)
 
 .PHONY: demo
 demo: $(READY) control-plane ## See a gang wait, and start as a whole (KEEP=1 leaves the cluster up)

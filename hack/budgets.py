@@ -1,4 +1,4 @@
-"""Proves the size budgets: modules of at most 300 lines, functions of at most 40, and no drawer called "utils"."""
+"""Checks the size budgets: modules of at most 300 lines, functions of at most 40, and no module named "utils"."""
 
 import ast
 import sys
@@ -16,7 +16,7 @@ def problems(path: Path) -> Iterator[str]:
     source = path.read_text()
     lines = source.count("\n")
     if path.stem in DRAWERS:
-        yield f"{path}: a module is named after what is in it, not {path.stem!r}"
+        yield f"{path}: name the module after its content, not {path.stem!r}"
     if lines > MAX_MODULE_LINES:
         yield f"{path}: {lines} lines, the budget is {MAX_MODULE_LINES}"
     for node in ast.walk(ast.parse(source)):

@@ -1,4 +1,4 @@
-"""Writes the chart's README from the comments in its values.yaml, so that no value is without its consequence."""
+"""Generates the chart's README from the comments in its values.yaml. Every value must have a comment."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ HEAD = """<!-- Generated from values.yaml by `make generate`. Do not edit. -->
 # The chart
 
 ```sh
-helm install muster charts/muster --namespace muster-system --create-namespace
+helm install muster charts/muster --namespace muster-system --create-namespace --set image.repository=REGISTRY/muster
 ```
 
 [docs/install.md](../../docs/install.md) describes how to install, upgrade and uninstall Muster;
@@ -60,7 +60,7 @@ def _values(node: Any, defaults: Any, lines: list[str], prefix: str) -> Iterator
 
 
 def _comment_above(lines: list[str], number: int) -> str:
-    """The block of comments that ends right above the line."""
+    """The comment block right above the line."""
     block: list[str] = []
     while number > 0 and lines[number - 1].strip().startswith("#"):
         number -= 1

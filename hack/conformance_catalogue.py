@@ -1,7 +1,7 @@
-"""Reads tests/conformance/catalogue: what is asked of Muster, and which tests show it.
+"""Reads tests/conformance/catalogue: the requirements for Muster, and the tests that prove them.
 
-A test is named by its node id. What stands in brackets picks those of its cases whose id contains it, as
-`test_create[V36-01]` picks V36-01 on every server.
+An entry names a test by its node id. Brackets select the cases whose id contains the text: `test_create[V36-01]`
+selects V36-01 on every server.
 """
 
 import ast
@@ -32,7 +32,7 @@ class Status(StrEnum):
 class Reference:
     path: str
     function: str
-    """With the name of its class before it, if it is in one."""
+    """With the name of the test class in front, if there is one."""
     case: str = ""
 
     @classmethod
@@ -83,7 +83,7 @@ def entries() -> Iterator[Entry]:
 
 
 def exists(test: Reference) -> bool:
-    """By the text of the test files: the function is there, and the case is in a string that it can see."""
+    """Whether the test files contain the function, and the case in a string that the function can use."""
     path = ROOT / test.path
     if not path.is_file() or test.function not in _functions(path):
         return False
@@ -110,7 +110,7 @@ def _tests_in(body: list[ast.stmt], within: str = "") -> Iterator[str]:
 
 @cache
 def _strings(path: Path) -> frozenset[str]:
-    """All that are not documentation."""
+    """All strings that are not docstrings."""
     said = {id(node.value) for node in ast.walk(_tree(path)) if isinstance(node, ast.Expr)}
     constants = (node for node in ast.walk(_tree(path)) if isinstance(node, ast.Constant) and id(node) not in said)
     return frozenset(node.value for node in constants if isinstance(node.value, str))
@@ -118,7 +118,7 @@ def _strings(path: Path) -> frozenset[str]:
 
 @cache
 def _reached(path: Path) -> frozenset[Path]:
-    """The module, and the tables of tests that it imports."""
+    """The module, and the test tables that it imports."""
     found, todo = set[Path](), [path]
     while todo:
         module = todo.pop()

@@ -1,7 +1,7 @@
-"""Writes docs/conformance.md from tests/conformance/catalogue.
+"""Generates docs/conformance.md from tests/conformance/catalogue.
 
-With --check it proves that the page is fresh; with --results FILE, that every test on it passed in that run
-(`pytest --junitxml=FILE`).
+With --check it verifies that the page is up to date; with --results FILE..., that every test on it passed in those
+runs (`pytest --junitxml=FILE`).
 """
 
 import argparse
@@ -15,20 +15,20 @@ from conformance_catalogue import Entry, Reference, Source, Status, entries, sou
 
 PAGE = Path(__file__).parents[1] / "docs/conformance.md"
 
-HEAD = """# What is asked of Muster, and what shows that it does it
+HEAD = """# Requirements for Muster, and the tests that prove them
 
-Generated from `tests/conformance/catalogue` by `make generate`. Every test of the in-tree Job integration, of its
-admission and of its API validation (Kubernetes 1.36.4), of the in-tree library workloadbuilder (1.37), and every
-normative sentence of the documents that Muster implements, is here with its number.
+Generated from `tests/conformance/catalogue` by `make generate`. This page lists every test of the in-tree Job
+integration, of its admission and of its API validation (Kubernetes 1.36.4), every test of the in-tree library
+workloadbuilder (1.37), and every normative sentence of the documents that Muster implements.
 
-- **tested**: the tests that are named show it. Their paths are below `tests/`; what stands in brackets is a part of the
-  ids of the cases that count.
-- **deviated**: Muster does something else on purpose; the tests, if any, show what.
-- **superseded**: a later document or the API as it was released says otherwise.
+- **tested**: the named tests prove it. Their paths are below `tests/`; the text in brackets is a part of the ids of the
+  relevant cases.
+- **deviated**: Muster behaves differently on purpose; the tests, if any, show how.
+- **superseded**: a later document or the released API says otherwise.
 - **not-applicable**: about something that Muster neither does nor changes.
-- **planned**: not there yet.
+- **planned**: not implemented yet.
 
-`pytest --junitxml=results.xml`, then `hack/conformance_page.py --results results.xml`, proves that every test on this
+`pytest --junitxml=results.xml`, then `hack/conformance_page.py --results results.xml`, verifies that every test on this
 page passed in that run.
 
 """
@@ -73,9 +73,10 @@ Outcomes = dict[tuple[str, str], list[tuple[str, str]]]
 """(module and class, function) to (case, outcome) of each of its cases."""
 
 
-def outcomes(results: Path) -> Outcomes:
+def outcomes(*results: Path) -> Outcomes:
     found: Outcomes = defaultdict(list)
-    for case in ElementTree.parse(results).iter("testcase"):  # noqa: S314  it is pytest's own
+    files = [ElementTree.parse(each) for each in results]  # noqa: S314  the files are written by pytest
+    for case in (case for file in files for case in file.iter("testcase")):
         function, _, parameters = case.get("name", "").partition("[")
         ended = {child.tag for child in case} & {"failure", "error", "skipped"}
         place = (case.get("classname", ""), function)
@@ -84,7 +85,7 @@ def outcomes(results: Path) -> Outcomes:
 
 
 def unproven(tests: set[Reference], ran: Outcomes) -> Iterator[str]:
-    """A test is proven if a case of it passed and none failed. Some servers skip what they do not have."""
+    """A test is proven if at least one case passed and none failed. Servers without a feature skip its cases."""
     for test in sorted(tests, key=str):
         *within, function = test.function.split("::")
         place = ".".join([test.path.removesuffix(".py").replace("/", "."), *within])
@@ -95,12 +96,14 @@ def unproven(tests: set[Reference], ran: Outcomes) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only prove that the page is fresh")
-    parser.add_argument("--results", type=Path, help="prove that every test on the page passed in this run")
+    parser.add_argument("--check", action="store_true", help="only verify that the page is up to date")
+    parser.add_argument(
+        "--results", type=Path, nargs="+", help="verify that every test on the page passed in these runs"
+    )
     given = parser.parse_args()
     if given.results:
         tests = {test for entry in entries() for test in entry.tests}
-        if lacking := list(unproven(tests, outcomes(given.results))):
+        if lacking := list(unproven(tests, outcomes(*given.results))):
             sys.exit("\n".join([f"{len(lacking)} of {len(tests)} tests on the page did not pass:", *lacking]))
         print(f"all {len(tests)} tests on the page passed")
     elif not given.check:

@@ -1,5 +1,8 @@
-"""Writes crds/ and the chart's copy of it from the models in src/muster/api, so that they cannot say anything else than
-Muster does. The chart needs a copy since Helm reads nothing outside of it."""
+"""Generates crds/ and the chart's copy of it from the models in src/muster/api, so that both always agree with the
+code.
+
+The chart needs a copy because Helm cannot read files outside of the chart.
+"""
 
 import sys
 from pathlib import Path
@@ -22,7 +25,7 @@ def files() -> dict[Path, str]:
 
 
 def stale() -> list[str]:
-    """Files that are missing, differ, or should not be there."""
+    """Files that are missing, differ, or are not generated."""
     wanted = files()
     there = {path: path.read_text() for folder in FOLDERS for path in folder.glob("*.yaml")}
     paths = wanted.keys() | there.keys()

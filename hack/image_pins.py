@@ -1,7 +1,7 @@
-"""`make image-pins`: gives the images that the project builds on the digests that their tags have today.
+"""`make image-pins`: pins the base images of the project to the current digests of their tags.
 
-It changes the lines of `PLACES`, from `tag` or `tag@sha256:…` to `tag@sha256:…`. It takes no digest but one that the
-registry has just named, and where it cannot get all of them, it changes nothing.
+It changes the lines of `PLACES` from `tag` or `tag@sha256:…` to `tag@sha256:…`. It uses only digests that the registry
+has just returned. If it cannot get all of them, it changes nothing.
 """
 
 import json
@@ -23,7 +23,7 @@ LOOK_SECONDS, PULL_SECONDS = 60, 900
 
 
 class Unpinned(Exception):
-    """One sentence for the person who ran it."""
+    """One sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class Pin:
 
 
 def _line(start: str) -> str:
-    """Three groups: what comes before the tag, the tag, and what comes after the digest."""
+    """Three groups: the text before the tag, the tag, and the text after the digest."""
     return rf"""^({re.escape(start)}["']?)([\w./:-]+:[\w.-]+)(?:@{DIGEST})?(["']?[ \t]*)$"""
 
 
 def resolve(engine: str, tag: str) -> str:
-    """The digest of all platforms together. Old engines, and podman, have to pull the image to learn it."""
+    """The digest of the multi-platform image. Old engines, and podman, must pull the image to get it."""
     looked = _run(LOOK_SECONDS, engine, "buildx", "imagetools", "inspect", tag)
     if looked.returncode == 0 and (found := re.search(rf"^Digest:\s+({DIGEST})$", looked.stdout, re.MULTILINE)):
         return found[1]
@@ -66,7 +66,7 @@ def resolve(engine: str, tag: str) -> str:
         name, _, digest = pair.partition("@")
         if f"/{name}".endswith(f"/{repository}") and re.fullmatch(DIGEST, digest):
             return str(digest)
-    raise Unpinned(f"{engine} has {tag} without a digest of its registry; nothing was changed. Pull it again by hand.")
+    raise Unpinned(f"{engine} has {tag} without a registry digest; nothing was changed. Pull the image again.")
 
 
 def _run(seconds: int, *command: str) -> subprocess.CompletedProcess[str]:

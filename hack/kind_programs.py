@@ -1,8 +1,9 @@
-"""What a kind node consists of, built from Go modules into the cache: for machines that cannot pull the node image.
+"""Builds the programs of a kind node from Go modules into the cache, for machines that cannot pull the node image.
 
-`hack/kind/node-image` runs it. It prints the folder of each module and how it is called: `KUBERNETES=/…`.
+`hack/kind/node-image` evaluates what it prints: the folder of each module with its variable name, `KUBERNETES=/…`.
 """
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -56,13 +57,16 @@ MODULES = (
 
 def main() -> None:
     control_plane = ensure_binaries()
-    print(f"CONTROL_PLANE={control_plane[APISERVER].parent}")
-    print(f"ETCD={control_plane[ETCD].parent}")
-    print(f"KIND={built(TOOLS['kind'])['kind'].parent}")
-    print(f"GO={go_command()}")
+    print(assignment("control-plane", control_plane[APISERVER].parent))
+    print(assignment("etcd", control_plane[ETCD].parent))
+    print(assignment("kind", built(TOOLS["kind"])["kind"].parent))
+    print(assignment("go", go_command()))
     for module in MODULES:
-        folder = next(iter(built(module).values())).parent
-        print(f"{module.directory.name.replace('-', '_').upper()}={folder}")
+        print(assignment(module.directory.name, next(iter(built(module).values())).parent))
+
+
+def assignment(name: str, value: object) -> str:
+    return f"{name.replace('-', '_').upper()}={shlex.quote(str(value))}"
 
 
 if __name__ == "__main__":

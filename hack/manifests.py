@@ -1,4 +1,4 @@
-"""Writes manifests/ from the chart, for those who install without Helm. There are no hooks in it."""
+"""Renders manifests/ from the chart, for installations without Helm. It contains no Helm hooks."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 CHART, FOLDER = ROOT / "charts/muster", ROOT / "manifests"
 HEAD = "# Rendered from charts/muster by `make generate`. Do not edit.\n"
 BY_HAND = {"dev-rbac.yaml"}
-"""Files in the folder that the chart knows nothing of."""
+"""Files in the folder that do not come from the chart."""
 _HELMS_OWN = re.compile(r"^ +(app\.kubernetes\.io/managed-by|helm\.sh/[a-z-]+): .*\n", re.MULTILINE)
 _EMPTY = re.compile(r"^( +)annotations:\n(?!\1 )", re.MULTILINE)
 _SOURCE = re.compile(r"^# Source: muster/templates/(\S+)\n", re.MULTILINE)
@@ -32,7 +32,7 @@ def without_helm(document: str) -> str:
 
 
 def files() -> dict[str, str]:
-    """One file for each template, without what only Helm reads."""
+    """One file per template, without what only Helm reads."""
     text = rendered("--set", "namespace.create=true", "--no-hooks", "--skip-tests")
     found: dict[str, list[str]] = {}
     for document in re.split(r"^---\n", text, flags=re.MULTILINE):

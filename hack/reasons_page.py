@@ -1,49 +1,57 @@
-"""Writes docs/reasons.md from muster.core.reasons, so that the page cannot say anything else than Muster does."""
+"""Generates docs/reasons.md from muster.core.reasons, so that the page and the code always agree."""
 
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from muster.core.reasons import EventReason, Kind, Reason, SilenceReason
+from muster.core.reasons import EventReason, Reason, ReasonKind, SilenceReason
 from muster.core.reasons.explained import Explained
 
 PAGE = Path(__file__).parents[1] / "docs/reasons.md"
 
 HEAD = """# Why Muster did what it did
 
-Generated from `src/muster/core/reasons` by `make generate`. These words stand in events, refusals and logs.
+Generated from `src/muster/core/reasons` by `make generate`. Events, refusals and logs contain these reasons.
 """
 
 SECTIONS = {
-    Kind.ASIDE: (
-        "When Muster stands aside",
-        "The pods pass untouched and are scheduled one by one; one `StandingAside` event on the Job says why.",
+    ReasonKind.ASIDE: (
+        "When Muster does not form a gang",
+        "The pods are admitted unchanged and scheduled one by one. A `StandingAside` event on the Job says why.",
     ),
-    Kind.CHANGE_REFUSED: (
+    ReasonKind.NOT_RESIZED: (
+        "When Muster may not replace a PodGroup of the wrong size",
+        "A pod waits for a gang that can never be complete again. A `GangNotResized` event on the Job says why.",
+    ),
+    ReasonKind.CHANGE_REFUSED: (
         "When Muster refuses a change of parallelism",
-        "The API server answers with the sentence, and one `ParallelismRefused` event on the Job repeats it.",
+        "The API server returns the sentence to the client, and a `ParallelismRefused` event on the Job repeats it.",
     ),
-    Kind.REFUSED: (
+    ReasonKind.REFUSED: (
         "When a webhook refuses a pod or a PodGroup",
-        "The API server answers with the sentence; for a pod, the Job controller repeats it in a `FailedCreate` event.",
+        "The API server returns the sentence. For a pod, the Job controller repeats it in a `FailedCreate` event.",
     ),
-    Kind.GROUP_LOST: (
-        "When the pods wait for something that Muster may not make",
-        "A `GroupLost` event on the Job says so.",
+    ReasonKind.ALLOWED: (
+        "When a webhook allows an object that it cannot judge",
+        "Only the log has the reason. A pod joins the group that the Job's running or pending pods name, if any.",
     ),
-    Kind.ON_ITS_WAY: (
-        "While the gang is formed, and after that",
-        "No event. A pod that comes before its PodGroup is refused with the reason; the Job controller tries again.",
+    ReasonKind.GROUP_LOST: (
+        "When the pods wait for an object that Muster cannot create",
+        "A `GroupLost` event on the Job reports it.",
     ),
-    Kind.LEFT_ALONE: (
-        "When the Job is none of Muster's business",
-        "No event. The pods pass untouched; a pod whose Job is gone or being deleted is refused.",
+    ReasonKind.ON_ITS_WAY: (
+        "While Muster forms the gang, and after that",
+        "No event. Muster refuses a pod that has no PodGroup yet, with the reason; the Job controller retries.",
+    ),
+    ReasonKind.NOT_CONCERNED: (
+        "When the Job does not concern Muster",
+        "No event. Muster admits the pods unchanged; it refuses a pod whose Job is gone or being deleted.",
     ),
 }
 
 SILENCES = (
-    "When Muster says nothing about a gang",
-    """A Job waits, and no event says so: set the log level to `debug`, and look for the Job's key in the leader's log.
+    "When Muster posts no event about a gang",
+    """If a Job waits and has no event, set the log level to `debug`, and look for the Job's key in the leader's log.
 The line `no event: …` has one of these reasons, or one of those above if the Job has no gang.""",
 )
 

@@ -1,6 +1,6 @@
-"""Programs that the project is checked with, built from their Go modules: `hack/tool helm lint charts/muster`.
+"""Tools for checks, built from their Go modules: `hack/tool helm lint charts/muster`.
 
-Not from PyPI: `helm` there is a system monitor for the desktop, and the others publish no wheels.
+They are not from PyPI: `helm` there is a system monitor for the desktop, and the others publish no wheels.
 """
 
 import os
@@ -14,7 +14,7 @@ SOURCES = Path(__file__).parent / "tool-modules"
 HELM, PROMTOOL, KIND, ACTIONLINT, KREW = "helm", "promtool", "kind", "actionlint", "krew"
 TOOLS = {
     HELM: Module(SOURCES / HELM, "helm.sh/helm/v4", {HELM: "helm.sh/helm/v4/cmd/helm"}),
-    # Without the clouds that Prometheus can discover targets in: they are most of the build, and no rule needs them.
+    # Without the service discovery of Prometheus: it is most of the build, and rule checks do not need it.
     PROMTOOL: Module(
         SOURCES / PROMTOOL,
         "github.com/prometheus/prometheus",
@@ -28,7 +28,7 @@ TOOLS = {
     KREW: Module(SOURCES / KREW, "sigs.k8s.io/krew", {KREW: "sigs.k8s.io/krew/cmd/krew"}),
 }
 EVERYDAY = (HELM, PROMTOOL, ACTIONLINT)
-"""Those that `make tools` builds. kind is for the kind clusters alone, krew for `make release-check`."""
+"""The tools that `make tools` builds. kind is only for the kind clusters, krew for `make release-check`."""
 
 
 def tool(name: str) -> Path:
@@ -44,7 +44,7 @@ def main() -> None:
             print(tool(name))
         case [name, *arguments] if name in TOOLS:
             path = tool(name)
-            os.execv(path, [str(path), *arguments])  # noqa: S606 - it is the program that was asked for
+            os.execv(path, [str(path), *arguments])  # noqa: S606 - this is the requested program
         case _:
             sys.exit(f"usage: hack/tool build | path NAME | NAME ARGUMENTS..., where NAME is {' or '.join(TOOLS)}")
 

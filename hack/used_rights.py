@@ -1,7 +1,7 @@
-"""Compares what Muster's accounts may do with what they did, in the API servers' own logs of a whole test run.
+"""Compares the rights of Muster's accounts with their calls in the audit logs of a whole test run.
 
-Each cluster of the tests leaves a file in the folder that MUSTER_USED_RIGHTS names. `make test` compares all of them
-with the roles of the chart, and of `manifests/dev-rbac.yaml`: a right too many or too few is an error.
+Each test cluster writes a file to the folder in MUSTER_USED_RIGHTS. `make test` compares all of them with the roles of
+the chart and of `manifests/dev-rbac.yaml`: an unused or missing right is an error.
 """
 
 import argparse
@@ -22,40 +22,40 @@ ENVIRONMENT = "MUSTER_USED_RIGHTS"
 ACCOUNTS = ("muster", "muster-leave")
 OWN_NAMESPACE = "muster-system"
 PROGRAMS = ("muster/", "kopf/")
-"""Who counts: a test that looks at something as Muster's account does not."""
+"""User agents that count. Calls of a test with Muster's account do not."""
 FREE = {"authorization.k8s.io"}
-"""Everybody may ask about their own rights."""
+"""Every account may query its own rights."""
 NEVER_CALLED = {
     (
         "update",
         "batch",
         "jobs/finalizers",
-    ): "an admission plugin looks for it, where OwnerReferencesPermissionEnforcement is on",
+    ): "the admission plugin OwnerReferencesPermissionEnforcement checks it",
 }
-"""Rights that no log can show, with the reason."""
+"""Rights that no audit log can show, with the reason."""
 NOT_GRANTED = {
     (
         "get",
         "apiextensions.k8s.io",
         "customresourcedefinitions",
-    ): "`muster crds` is for people; a test shows what it says to an account that may not",
+    ): "`muster crds` is for people; a test checks its message for an account without the right",
 }
 """Calls that are refused, with the reason."""
 
 
 @dataclass(frozen=True, order=True)
 class Use:
-    """One kind of call, as the API server has logged it."""
+    """One kind of call in the audit log."""
 
     account: str
     verb: str
     group: str
     resource: str
-    """With its subresource."""
+    """Includes the subresource."""
     namespace: str
-    """Only Muster's own is told from the others."""
+    """Muster's own namespace, or one value for all others."""
     name: str
-    """Only of what a right can be limited to the name of."""
+    """Only for resources whose rights can be limited by name."""
 
 
 @dataclass(frozen=True, order=True)
@@ -66,9 +66,9 @@ class Right:
     group: str
     resource: str
     namespace: str
-    """Empty: in the whole cluster."""
+    """Empty for the whole cluster."""
     name: str
-    """Empty: whatever its name."""
+    """Empty for all names."""
 
     def covers(self, use: Use) -> bool:
         same = (self.account, self.verb, self.group, self.resource) == (use.account, use.verb, use.group, use.resource)
@@ -80,7 +80,7 @@ class Right:
 
 
 def record(audit_log: Path) -> None:
-    """Keep what the accounts did on one cluster, if somebody wants to know. The log itself goes with the cluster."""
+    """Keep the calls of one cluster, if MUSTER_USED_RIGHTS is set. The audit log itself is deleted with the cluster."""
     folder = os.environ.get(ENVIRONMENT)
     if not folder or not audit_log.exists():
         return
@@ -116,7 +116,7 @@ def _use(event: dict[str, Any]) -> Iterator[Use]:
 
 
 def rights(documents: Iterable[dict[str, Any]]) -> set[Right]:
-    """What the roles grant to the accounts that they are bound to."""
+    """The rights of all accounts through their bound roles."""
     known = [document for document in documents if document]
     roles = {_place(each): each.get("rules") or [] for each in known if each["kind"] in {"Role", "ClusterRole"}}
     found: set[Right] = set()
@@ -145,7 +145,7 @@ def _single(account: str, role: str, namespace: str, rule: dict[str, Any]) -> It
 
 
 def differences(granted: set[Right], used: set[Use]) -> list[str]:
-    """Every right that nobody used, and every call that no right allows."""
+    """Every unused right, and every call without a right."""
     return [*unused(granted, used), *uncovered(granted, used)]
 
 
@@ -168,7 +168,7 @@ def uncovered(granted: set[Right], used: set[Use]) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--sample", action="store_true", help="not all tests ran: a right that was not used is a note")
+    parser.add_argument("--sample", action="store_true", help="not all tests ran: an unused right is only a note")
     given = parser.parse_args()
     folder = given.folder
     files = sorted(folder.glob("*.json"))

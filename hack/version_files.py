@@ -1,4 +1,4 @@
-"""Writes the version of pyproject.toml wherever it must stand as a literal. `manifests/` gets it from the chart."""
+"""Writes the version of pyproject.toml to all files that contain it. `manifests/` gets it from the chart."""
 
 import re
 import sys
@@ -13,12 +13,12 @@ PLACES: dict[str, tuple[str, ...]] = {
     "README.md": (rf"(?<=muster[-:]){_NUMBER}",),
     "docs/install.md": (rf"(?<=muster[-:]){_NUMBER}",),
 }
-"""File to what in it is the version; each must be there at least once. In pages, that is what follows `muster-` or
-`muster:`, as in the names of a release's files."""
+"""File to patterns of the version; each must match at least once. In pages, the version follows `muster-` or `muster:`,
+as in the names of release files."""
 
 
 class VersionMissing(Exception):
-    """A file that should name the version does not."""
+    """A file does not contain the version."""
 
 
 def project_version(root: Path = ROOT) -> str:

@@ -1,1 +1,1 @@
-"""A short demo in which kube-scheduler starts the gangs that Muster forms; each promise is checked in front of you."""
+"""A short demo: kube-scheduler starts the gangs that Muster forms, and the demo checks each promise."""

@@ -5,5 +5,5 @@ if __name__ == "__main__":
         from demo_show.main import main
 
         sys.exit(main())
-    except KeyboardInterrupt:  # while it was still loading
+    except KeyboardInterrupt:  # during the imports
         sys.exit(130)

@@ -1,4 +1,4 @@
-"""The few requests of the demo, as the cluster's administrator. It looks at Muster from outside and shares no code."""
+"""The requests of the demo, as the cluster's administrator. It shares no code with Muster."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ _MERGE_PATCH = "application/merge-patch+json"
 
 
 class Api:
+    """Owns one HTTP session. It reads and writes any object of the demo's cluster, and keeps nothing."""
+
     def __init__(self, kubeconfig: Path) -> None:
         content = yaml.safe_load(kubeconfig.read_text())
         self._server = content["clusters"][0]["cluster"]["server"]
@@ -58,7 +60,7 @@ class Api:
         return await self._request("DELETE", path, {"propagationPolicy": "Background"})
 
     async def watch(self, path: str, revision: str) -> AsyncIterator[tuple[str, Body]]:
-        """Every change after the revision, as it was; the demo is shorter than the server's patience with a watch."""
+        """All changes after the revision. The demo is shorter than the server's watch timeout."""
         query = {"watch": "true", "resourceVersion": revision, "timeoutSeconds": "1800"}
         endless = aiohttp.ClientTimeout(total=None)
         try:
@@ -95,7 +97,7 @@ class Api:
 def _tls_context(cluster: Body, user: Body) -> ssl.SSLContext:
     authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
     context = ssl.create_default_context(cadata=authority)
-    with tempfile.NamedTemporaryFile(suffix=".pem") as pair:  # Python takes a client certificate from a file only
+    with tempfile.NamedTemporaryFile(suffix=".pem") as pair:  # Python reads client certificates only from files
         for part in ("client-certificate-data", "client-key-data"):
             pair.write(base64.b64decode(user[part]) + b"\n")
         pair.flush()

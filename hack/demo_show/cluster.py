@@ -1,4 +1,4 @@
-"""Where the demo takes place: a local cluster of its own with Muster in it, and nothing left when it is over."""
+"""The demo's own local cluster with Muster. Nothing is left when the demo is over."""
 
 from __future__ import annotations
 
@@ -26,11 +26,13 @@ _MUSTER_GRACE = 6.0
 
 @dataclass(slots=True)
 class DemoCluster:
+    """Owns the local cluster and the process of Muster, from `start_cluster` to `end`. Runs `hack/cluster` for both."""
+
     name: str
     muster: Path
-    """The command that is shown."""
+    """The `muster` command that the demo runs."""
     kept: bool = False
-    """Set once the cluster and Muster shall stay."""
+    """Whether the cluster and Muster stay up after the demo."""
     _muster: subprocess.Popen[bytes] | None = None
 
     @property
@@ -46,16 +48,16 @@ class DemoCluster:
         return self._muster is not None and self._muster.poll() is not None
 
     def refuse_if_taken(self) -> None:
-        told = self._run("status", "--json", check=False)
-        state = json.loads(told)["state"] if told else "absent"
+        status = self._run("status", "--json", check=False)
+        state = json.loads(status)["state"] if status else "absent"
         if state not in ("absent", "broken"):
             raise DemoError(
-                f"A demo is up already, in the local cluster {self.name!r}: "
+                f"A demo is already running in the local cluster {self.name!r}: "
                 f"`hack/cluster down --name {self.name}` ends it."
             )
 
     def start_cluster(self) -> None:
-        # Its own words go to the terminal: the first time, it builds the control plane for minutes.
+        # Its output goes to the terminal: the first build of the control plane takes minutes.
         command = [_CLUSTER_COMMAND, "up", "--name", self.name, *_SHAPE, "--owner-pid", str(os.getpid())]
         if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode != 0:
             raise DemoError("The local cluster did not start.")
@@ -71,11 +73,11 @@ class DemoCluster:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # the terminal's Ctrl-C is for the demo, which then ends Muster in order
+                start_new_session=True,  # Ctrl-C goes to the demo only, which then stops Muster
             )
 
     def keep(self) -> None:
-        """From now on the cluster does not depend on this process, nor does Muster."""
+        """Make the cluster and Muster independent of this process."""
         self._run("up", *_SHAPE)
         self.kept = True
 
@@ -99,7 +101,7 @@ class DemoCluster:
 
 @contextlib.contextmanager
 def opened(name: str, muster: Path, say: Callable[[str], None]) -> Iterator[DemoCluster]:
-    """The cluster, which is left up only if somebody called `keep`."""
+    """The cluster. It is taken down at the end, unless `keep` was called."""
     cluster = DemoCluster(name, muster)
     cluster.refuse_if_taken()
     try:
@@ -112,5 +114,5 @@ def opened(name: str, muster: Path, say: Callable[[str], None]) -> Iterator[Demo
         if not cluster.kept:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C must not leave half of it behind
-            say("Taking everything down.")
+            say("Removing the cluster and Muster.")
             cluster.end()

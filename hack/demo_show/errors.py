@@ -1,5 +1,5 @@
-"""What can keep the demo from being shown, told in a sentence."""
+"""Why the demo cannot run, as one sentence."""
 
 
 class DemoError(Exception):
-    """Its text is shown to the user as it is; there is no traceback."""
+    """The text is shown to the user as it is, without a traceback."""

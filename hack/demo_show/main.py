@@ -29,7 +29,7 @@ _LOG_LINES = 10
 
 def main() -> int:
     arguments = _parser().parse_args()
-    _end_in_order_when_told_to()
+    _end_in_order_on_signals()
     try:
         return _demo(arguments)
     except DemoError as error:
@@ -43,21 +43,21 @@ def main() -> int:
         return 130
 
 
-def _end_in_order_when_told_to() -> None:
-    """One way out for all of them, which asyncio knows. A shell ignores SIGINT for what it starts in the background."""
+def _end_in_order_on_signals() -> None:
+    """End in the same way on every signal, which asyncio can handle. Shells ignore SIGINT for background processes."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="hack/demo", description="Shows Muster at work on a local cluster.")
+    parser = argparse.ArgumentParser(prog="hack/demo", description="Shows what Muster does, on a local cluster.")
     parser.add_argument("--name", default="demo", help="name of the local cluster (default: %(default)s)")
     parser.add_argument(
         "--keep",
         action="store_true",
         default=os.environ.get("KEEP", "") not in ("", "0"),
-        help="leave the cluster and Muster up at the end (also: KEEP=1)",
+        help="keep the cluster and Muster running at the end (also: KEEP=1)",
     )
     parser.add_argument("--muster", type=Path, default=OWN_MUSTER, help="the command to run (default: the clone's)")
     return parser
@@ -70,14 +70,14 @@ def _demo(arguments: argparse.Namespace) -> int:
         try:
             asyncio.run(_perform(cluster, show))
         except DemoError:
-            _tell_muster_log(cluster)
+            _print_muster_log(cluster)
             raise
-        kept_all = _tell_outcome(show, time.monotonic() - began)
+        kept_all = _print_outcome(show, time.monotonic() - began)
         if not kept_all:
-            _tell_muster_log(cluster)
+            _print_muster_log(cluster)
         if arguments.keep:
             cluster.keep()
-            _tell_how_to_go_on(cluster)
+            _print_next_steps(cluster)
     return 0 if kept_all else 1
 
 
@@ -96,10 +96,10 @@ def _audience(show: Show, stack: contextlib.ExitStack) -> Audience:
     return Lines(show, _say)
 
 
-def _tell_outcome(show: Show, seconds: float) -> bool:
-    for promise, complaint in show.broken.items():
-        _say(f"BROKEN: {promise.sentence}: {complaint}.")
-    unchecked = [promise for promise in Promise if promise not in show.verdicts]
+def _print_outcome(show: Show, seconds: float) -> bool:
+    for promise, problem in show.broken.items():
+        _say(f"BROKEN: {promise.sentence}: {problem}.")
+    unchecked = [promise for promise in Promise if promise not in show.results]
     if unchecked:
         _say(f"Not reached: {'; '.join(promise.sentence for promise in unchecked)}.")
     if show.broken or unchecked:
@@ -108,25 +108,25 @@ def _tell_outcome(show: Show, seconds: float) -> bool:
     return True
 
 
-def _tell_muster_log(cluster: DemoCluster) -> None:
+def _print_muster_log(cluster: DemoCluster) -> None:
     with contextlib.suppress(DemoError, OSError):
         _say("Muster ended before the demo did. Its log:" if cluster.muster_ended else "The end of Muster's log:")
         for line in cluster.muster_log.read_text(errors="replace").splitlines()[-_LOG_LINES:]:
             _say(f"  {line}")
 
 
-def _tell_how_to_go_on(cluster: DemoCluster) -> None:
+def _print_next_steps(cluster: DemoCluster) -> None:
     _say(
         f"""
-The cluster and Muster stay up. Point kubectl at them:
+The cluster and Muster keep running. To use kubectl with them:
 
   export KUBECONFIG={cluster.kubeconfig}
   kubectl apply -f examples/gang.yaml
   kubectl get jobs,workloads,podgroups,pods
 
-Without a kubectl of your own: hack/cluster kubectl --name {cluster.name} get pods
+If you have no kubectl: hack/cluster kubectl --name {cluster.name} get pods
 Muster's log: {cluster.muster_log}
-One command ends it all, Muster too: hack/cluster down --name {cluster.name}"""
+To remove the cluster and Muster: hack/cluster down --name {cluster.name}"""
     )
 
 

@@ -1,6 +1,6 @@
-"""The promises, and for each the question whether it was broken: a sentence that says how, or None.
+"""The promises, and a check for each: a sentence that says how it was broken, or None.
 
-Pure functions of what was recorded, so that a test can show them a cluster in which a promise was broken.
+The checks are pure functions of the record, so that tests can pass a record with a broken promise.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from enum import Enum
 from demo_show.record import JobFacts, Seen
 
 LONGEST_HALF_START = 2.0
-"""Seconds. Binding a gang is one call per pod: for a moment some are bound and some are not."""
+"""Seconds. Binding a gang is one call per pod, so for a moment only some pods are bound."""
 OWN_EVENTS = ("WorkloadCreated", "PodGroupCreated")
-RIGHTFUL_MANAGERS = {"demo-user", "kube-controller-manager"}
+ALLOWED_MANAGERS = {"demo-user", "kube-controller-manager"}
 
 
 class Promise(Enum):
@@ -27,12 +27,12 @@ class Promise(Enum):
     AT_ONCE = "A gang that fits starts whole", "the gang that fits started as a whole"
     ORDER = "Workload < PodGroup < Pods", "every gang got its Workload, then its PodGroup, then its Pods"
     MEMBERS = "Pods name their PodGroup", "every Pod of a gang names its PodGroup"
-    WAITS = "No room: nobody starts, told why", "the gang that does not fit waited with no Pod bound, and was told why"
-    PLAIN = "A plain Job runs as always", "the plain Job ran beside it, with no Workload and no PodGroup"
+    WAITS = "No room: no Pod starts, and why", "the gang that does not fit waited with no Pod bound, and shows why"
+    PLAIN = "A plain Job runs as always", "the plain Job ran at the same time, with no Workload and no PodGroup"
     ROOM = "Room: the waiting gang starts", "the waiting gang started as a whole once there was room"
     NEVER_HALF = "Never half a gang", f"no gang was ever half started for longer than {LONGEST_HALF_START:.0f} s"
-    EVENTS = "The Job's events tell of it", "Muster's events are on the Jobs of the gangs, and on no other"
-    UNTOUCHED = "Nobody changed a Job", "the Jobs are as they were submitted"
+    EVENTS = "The Job's events report it", "Muster's events are on the gangs' Jobs only"
+    UNTOUCHED = "Muster changed no Job", "the Jobs are as they were submitted"
     DELETED = "A deleted Job leaves nothing", "deleting a gang's Job removed its Pods, its PodGroup and its Workload"
 
 
@@ -43,7 +43,7 @@ def not_started_as_a_whole(gang: JobFacts) -> str | None:
 
 
 def out_of_order(gang: JobFacts) -> str | None:
-    """By etcd's revisions, of which every write has its own: no clock is involved."""
+    """Compares etcd revisions, which are unique per write, so that no clock is involved."""
     steps = ((gang.workloads, "Workload"), (gang.pod_groups, "PodGroup"), (gang.pods, "Pod"))
     latest_before = 0
     for things, kind in steps:
@@ -70,17 +70,17 @@ def outside_its_group(gang: JobFacts) -> str | None:
 
 
 def started_too_soon(gang: JobFacts, room_at: float | None) -> str | None:
-    """`room_at`: when room was made, None while there is none."""
+    """`room_at`: when there was room for the gang; None if there is none yet."""
     soon = [pod.name for pod in gang.bound if room_at is None or (pod.bound_at or 0) < room_at]
     return f"{len(soon)} Pods of {gang.name} were bound before there was room for all" if soon else None
 
 
-def waits_untold(gang: JobFacts) -> str | None:
+def waits_without_reason(gang: JobFacts) -> str | None:
     return None if why_it_waits(gang) else f"nothing says why {gang.name} waits"
 
 
 def why_it_waits(gang: JobFacts) -> str | None:
-    """In kube-scheduler's words."""
+    """The message of kube-scheduler."""
     for group in gang.pod_groups:
         condition = group.condition("PodGroupScheduled")
         if condition.get("status") == "False" and condition.get("message"):
@@ -99,7 +99,7 @@ def half_started(gang: JobFacts, now: float) -> str | None:
     return f"{gang.name} was half started for {lasted:.1f} s"
 
 
-def drawn_into_a_gang(plain: JobFacts) -> str | None:
+def has_a_group(plain: JobFacts) -> str | None:
     if plain.workloads or plain.pod_groups:
         return f"{plain.name} got a Workload or a PodGroup"
     grouped = [pod.name for pod in plain.pods if pod.group]
@@ -111,7 +111,7 @@ def events_missing(gang: JobFacts) -> str | None:
     return f"{gang.name} has no event {' and no event '.join(missing)}" if missing else None
 
 
-def events_unasked(plain: JobFacts) -> str | None:
+def unexpected_events(plain: JobFacts) -> str | None:
     reasons = muster_events(plain)
     return f"{plain.name} got Muster's event {reasons[0]}" if reasons else None
 
@@ -121,12 +121,12 @@ def muster_events(job: JobFacts) -> list[str]:
     return [event["reason"] for event in mine]
 
 
-def changed_by_somebody(job: JobFacts) -> str | None:
+def changed(job: JobFacts) -> str | None:
     if job.job is None:
         return f"{job.name} was never seen"
     before, after = job.job.original, job.job.latest
     managers = {entry.get("manager", "") for entry in after["metadata"].get("managedFields", [])}
-    if strangers := managers - RIGHTFUL_MANAGERS:
+    if strangers := managers - ALLOWED_MANAGERS:
         return f"{job.name} was written by {', '.join(sorted(strangers))}"
     if before["spec"] != after["spec"]:
         return f"the spec of {job.name} is not what was submitted"
@@ -141,17 +141,17 @@ def left_behind(job: JobFacts) -> str | None:
     return f"{_some(left)} of {job.name} is still there" if left else None
 
 
-def first_complaint(complaints: Iterable[str | None]) -> str | None:
-    return next((complaint for complaint in complaints if complaint), None)
+def first_broken(outcomes: Iterable[str | None]) -> str | None:
+    return next((problem for problem in outcomes if problem), None)
 
 
 def whole_after(gang: JobFacts, since: float) -> float:
-    """Seconds until the last member was seen to be bound, at most a moment after it was."""
+    """Seconds until the last member was seen bound."""
     return max((pod.bound_at or since) for pod in gang.bound) - since
 
 
 def revisions(things: list[Seen]) -> str:
-    """When they were created, as etcd counts."""
+    """The revisions at which the objects were created."""
     numbers = sorted(thing.created_revision for thing in things)
     if not numbers:
         return ""

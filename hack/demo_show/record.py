@@ -1,6 +1,6 @@
-"""What was seen, as it was seen: every object with the revision that it was created at, from the API server's watches.
+"""The record of the demo: every object with the revision at which it was created, from the watches.
 
-The revision of a creation is only told by the watch; later the object shows the revision of its last change.
+Only the watch shows the revision of a creation; later the object has the revision of its last change.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Seen:
     original: Body
     latest: Body
     bound_at: float | None = None
-    """Of a Pod: when it was first seen with a node, by the demo's clock in seconds."""
+    """For a Pod: when it was first seen with a node, by the demo's clock in seconds."""
     gone: bool = False
 
     @property
@@ -37,7 +37,7 @@ class Seen:
 
     @property
     def group(self) -> str | None:
-        """Of a Pod: the PodGroup that it names."""
+        """For a Pod: the PodGroup that it names."""
         name = (self.latest["spec"].get("schedulingGroup") or {}).get("podGroupName")
         return str(name) if name else None
 
@@ -52,7 +52,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
-    """A Job and all that belongs to it, also what is gone by now."""
+    """A Job and all objects that belong to it, including deleted ones."""
 
     name: str
     job: Seen | None
@@ -79,7 +79,7 @@ class JobFacts:
 
     @property
     def bound(self) -> list[Seen]:
-        """Pods that got a node, those that have ended included."""
+        """Pods that got a node, including those that have ended."""
         return [pod for pod in self.pods if pod.bound_at is not None]
 
     @property

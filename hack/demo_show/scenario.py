@@ -1,4 +1,4 @@
-"""The demo: four acts, each ends with the promises that it was about."""
+"""The four acts of the demo. Each ends with the check of its promises."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import yaml
 
 from demo_show import promises
 from demo_show.api import Api
-from demo_show.promises import Promise, first_complaint
+from demo_show.promises import Promise, first_broken
 from demo_show.record import JobFacts
 from demo_show.setup import JOBS, PODS
 from demo_show.show import Audience, Show
@@ -24,10 +24,16 @@ _PATIENCE = 20.0
 _EVENTS_PATIENCE = 5.0
 _TICK = 0.1
 _HOLD = 5.0
-"""Seconds in which a gang without room could start by mistake."""
+"""Seconds to wait for a gang without room to start by mistake."""
 
 
 class Scenario:
+    """Plays the four acts.
+
+    Owns the time at which CPUs become free. It reads the record, creates, patches and deletes Jobs and pods with `api`,
+    and writes the current act and the results into `show`.
+    """
+
     def __init__(self, api: Api, show: Show, audience: Audience, check_record: Callable[[], None]) -> None:
         self._api = api
         self._show = show
@@ -36,7 +42,7 @@ class Scenario:
         self._room_at: float | None = None
 
     async def run(self) -> None:
-        """To the end, or to the end of the act in which a promise was broken."""
+        """Runs to the end, or to the end of the act in which a promise is broken."""
         for act in (self._a_gang_that_fits, self._a_gang_that_does_not, self._room_is_made, self._jobs_are_deleted):
             await act()
             if self._show.broken:
@@ -45,22 +51,22 @@ class Scenario:
     async def _a_gang_that_fits(self) -> None:
         self._open_act(
             "Act 1: a gang that fits",
-            "An ordinary Job of 8 pods. Muster makes its Workload, then its PodGroup, before the first pod "
+            "An ordinary Job of 8 pods. Muster creates its Workload, then its PodGroup, before the first pod "
             "(@: etcd's revision); kube-scheduler starts all 8 at once.",
         )
         submitted_at = time.monotonic()
         await self._submit(FITTING)
         await self._until(lambda: self._of(FITTING).started)
         gang = self._of(FITTING)
-        self._judge(Promise.AT_ONCE, promises.not_started_as_a_whole(gang))
+        self._conclude(Promise.AT_ONCE, promises.not_started_as_a_whole(gang))
         if gang.started:
-            self._tell_how(gang, submitted_at, "of being submitted")
+            self._report_time(gang, submitted_at, "of being submitted")
         await self._hold(self._audience.reading_seconds)
 
     async def _a_gang_that_does_not(self) -> None:
         self._open_act(
             "Act 2: a gang that does not fit",
-            "12 pods, and room for 8. All wait, none takes a CPU: a plain Job of 2 pods still finds room beside them.",
+            "12 pods, but room for only 8. All 12 wait, and none takes a CPU, so a plain Job of 2 pods can run.",
         )
         await self._submit(WAITING)
         await self._until(lambda: promises.why_it_waits(self._of(WAITING)) is not None)
@@ -69,17 +75,17 @@ class Scenario:
         await self._hold(_HOLD)
         gangs, plain, waiting = self._gangs(), self._of(PLAIN), self._of(WAITING)
         ordered = (check(gang) for gang in gangs for check in (promises.not_one_pair, promises.out_of_order))
-        self._judge(Promise.ORDER, first_complaint(ordered))
-        self._judge(Promise.MEMBERS, first_complaint(map(promises.outside_its_group, gangs)))
-        waited = (promises.started_too_soon(waiting, None), promises.waits_untold(waiting))
-        self._judge(Promise.WAITS, first_complaint(waited))
-        plain_ran = (promises.not_started_as_a_whole(plain), promises.drawn_into_a_gang(plain))
-        self._judge(Promise.PLAIN, first_complaint(plain_ran))
+        self._conclude(Promise.ORDER, first_broken(ordered))
+        self._conclude(Promise.MEMBERS, first_broken(map(promises.outside_its_group, gangs)))
+        waited = (promises.started_too_soon(waiting, None), promises.waits_without_reason(waiting))
+        self._conclude(Promise.WAITS, first_broken(waited))
+        plain_ran = (promises.not_started_as_a_whole(plain), promises.has_a_group(plain))
+        self._conclude(Promise.PLAIN, first_broken(plain_ran))
 
     async def _room_is_made(self) -> None:
         self._open_act(
-            "Act 3: room is made",
-            "The first gang's pods end, as their kubelets would tell. The waiting gang starts, again as a whole.",
+            "Act 3: CPUs become free",
+            "The first gang's pods end (the demo patches their status). The waiting gang starts, again as a whole.",
         )
         self._room_at = time.monotonic()
         pods = [f"{PODS}/{pod.name}" for pod in self._of(FITTING).pods]
@@ -87,46 +93,46 @@ class Scenario:
         await self._until(lambda: self._of(WAITING).started)
         waiting = self._of(WAITING)
         started = (promises.started_too_soon(waiting, self._room_at), promises.not_started_as_a_whole(waiting))
-        self._judge(Promise.ROOM, first_complaint(started))
+        self._conclude(Promise.ROOM, first_broken(started))
         if waiting.started:
-            self._tell_how(waiting, self._room_at, "of the first CPU being freed")
-        await self._until(self._events_told, _EVENTS_PATIENCE)
+            self._report_time(waiting, self._room_at, "of the first CPU being freed")
+        await self._until(self._events_posted, _EVENTS_PATIENCE)
         await self._hold(self._audience.reading_seconds)
         now = time.monotonic()
-        self._judge(Promise.NEVER_HALF, first_complaint(promises.half_started(gang, now) for gang in self._gangs()))
-        self._judge(Promise.EVENTS, self._events_complaint())
+        self._conclude(Promise.NEVER_HALF, first_broken(promises.half_started(gang, now) for gang in self._gangs()))
+        self._conclude(Promise.EVENTS, self._events_problem())
 
     async def _jobs_are_deleted(self) -> None:
         self._open_act(
             "Act 4: the gangs' Jobs are deleted",
-            "One has finished, one runs. Their pods, PodGroups and Workloads go with them; the plain Job stays.",
+            "One has finished, one runs. Their pods, PodGroups and Workloads are deleted too; the plain Job stays.",
         )
         jobs = [*self._gangs(), self._of(PLAIN)]
-        self._judge(Promise.UNTOUCHED, first_complaint(map(promises.changed_by_somebody, jobs)))
+        self._conclude(Promise.UNTOUCHED, first_broken(map(promises.changed, jobs)))
         for name in (FITTING, WAITING):
             await self._api.delete(f"{JOBS}/{name}")
         await self._until(lambda: not any(gang.left for gang in self._gangs()))
-        self._judge(Promise.DELETED, first_complaint(map(promises.left_behind, self._gangs())))
+        self._conclude(Promise.DELETED, first_broken(map(promises.left_behind, self._gangs())))
         await self._hold(self._audience.reading_seconds)
 
     def _open_act(self, title: str, narration: str) -> None:
         self._show.act, self._show.narration = title, narration
         self._audience.refresh()
 
-    def _judge(self, promise: Promise, complaint: str | None) -> None:
-        self._show.verdicts[promise] = complaint
-        self._audience.judged(promise, complaint)
+    def _conclude(self, promise: Promise, problem: str | None) -> None:
+        self._show.results[promise] = problem
+        self._audience.checked(promise, problem)
 
-    def _tell_how(self, gang: JobFacts, since: float, since_what: str) -> None:
+    def _report_time(self, gang: JobFacts, since: float, since_what: str) -> None:
         seconds = promises.whole_after(gang, since)
-        self._audience.tell(f"{gang.name}: all {gang.parallelism} pods bound within {seconds:.2f} s {since_what}")
+        self._audience.report(f"{gang.name}: all {gang.parallelism} pods bound within {seconds:.2f} s {since_what}")
 
     async def _submit(self, job: str) -> None:
         await self._api.create(JOBS, yaml.safe_load((EXAMPLES / FILES[job]).read_text()))
         self._show.jobs.append(job)
 
     async def _until(self, condition: Callable[[], bool], seconds: float = _PATIENCE) -> None:
-        """Or until patience ends: then the promise is checked all the same, and its complaint tells what is missing."""
+        """Wait for the condition or the timeout. The check of the promise then reports what is missing."""
         deadline = time.monotonic() + seconds
         while not condition() and time.monotonic() < deadline:
             await self._pass_time()
@@ -147,9 +153,9 @@ class Scenario:
     def _gangs(self) -> list[JobFacts]:
         return [self._of(FITTING), self._of(WAITING)]
 
-    def _events_told(self) -> bool:
-        return self._events_complaint() is None
+    def _events_posted(self) -> bool:
+        return self._events_problem() is None
 
-    def _events_complaint(self) -> str | None:
-        missing = first_complaint(map(promises.events_missing, self._gangs()))
-        return missing or promises.events_unasked(self._of(PLAIN))
+    def _events_problem(self) -> str | None:
+        missing = first_broken(map(promises.events_missing, self._gangs()))
+        return missing or promises.unexpected_events(self._of(PLAIN))

@@ -16,9 +16,9 @@ from demo_show.promises import Promise
 from demo_show.show import NOTHING, Made, Row, Show
 
 _ROOMY = 110
-"""Columns from which on the full names of the objects have a place."""
+"""Terminal width from which the full names of the objects fit."""
 _NARROW_NAME = 11
-"""Characters of a PodGroup's name where they have none: the last ones, since it begins with its Workload's."""
+"""Characters of a PodGroup's name on a narrow terminal: the last ones, since it begins with its Workload's name."""
 
 
 class Screen:
@@ -27,7 +27,7 @@ class Screen:
     def __init__(self, show: Show, console: Console) -> None:
         self._show = show
         self._console = console
-        # Refreshed by the demo itself: a thread would read the record while it changes.
+        # The demo refreshes the screen itself: a thread would read the record while it changes.
         self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
 
     def __enter__(self) -> Self:
@@ -40,18 +40,18 @@ class Screen:
     def refresh(self) -> None:
         self._live.update(self.picture(), refresh=True)
 
-    def tell(self, sentence: str) -> None:
+    def report(self, sentence: str) -> None:
         self._console.print(Text(f"  {sentence}", style="dim"))
         self.refresh()
 
-    def judged(self, promise: Promise, complaint: str | None) -> None:
-        if complaint:
-            self._console.print(Text(f"✗ {promise.sentence}: {complaint}", style="bold red"))
+    def checked(self, promise: Promise, problem: str | None) -> None:
+        if problem:
+            self._console.print(Text(f"✗ {promise.sentence}: {problem}", style="bold red"))
         self.refresh()
 
     def picture(self) -> RenderableType:
         words = self._show.scheduler_words()
-        said = Text.assemble(("kube-scheduler about ", "dim"), (words, "yellow")) if words else Text("")
+        said = Text.assemble(("kube-scheduler on ", "dim"), (words, "yellow")) if words else Text("")
         return Group(
             Text(),
             self._headline(),
@@ -102,9 +102,9 @@ class Screen:
         return grid
 
     def _promise(self, promise: Promise) -> Text:
-        if promise not in self._show.verdicts:
+        if promise not in self._show.results:
             return Text(f"· {promise.brief}", style="dim")
-        if self._show.verdicts[promise]:
+        if self._show.results[promise]:
             return Text(f"✗ {promise.brief}", style="bold red")
         return Text.assemble(("✓ ", "bold green"), promise.brief)
 

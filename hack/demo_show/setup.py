@@ -1,4 +1,4 @@
-"""The watches that fill the record, and the proof that the API server calls Muster's pod webhook."""
+"""Starts the watches that fill the record, and waits until the API server calls Muster's pod webhook."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _WATCHED = {
 }
 _MUSTER_TIMEOUT = 30.0
 _PROBE_SECONDS = 0.2
-# The API server counts the calls of every webhook that were answered.
-_GATE_WAS_ASKED = re.compile(
+# A metric of the API server: the number of answered calls per webhook.
+_WEBHOOK_WAS_CALLED = re.compile(
     r'^apiserver_admission_webhook_request_total\{[^}]*code="200"[^}]*name="pods\.muster\.dev"', re.MULTILINE
 )
 
 
 @contextlib.asynccontextmanager
 async def recording(api: Api, record: Record) -> AsyncIterator[Callable[[], None]]:
-    """Record all changes. The function that it gives raises if a watch ended, since then the record has a hole."""
+    """Record all changes. Yields a function that raises if a watch has ended, because the record is then incomplete."""
     started = [(kind, (await api.get(path))["metadata"]["resourceVersion"]) for kind, path in _WATCHED.items()]
     watches = [asyncio.create_task(_record(api, record, kind, revision)) for kind, revision in started]
 
@@ -56,11 +56,11 @@ async def _record(api: Api, record: Record, kind: Kind, revision: str) -> None:
 
 
 async def wait_for_webhook(api: Api, muster_ended: Callable[[], bool]) -> None:
-    """Until the API server really asks Muster about pods: it learns of new webhooks a moment after their creation."""
+    """Wait until the API server calls Muster for pods: it needs a moment to notice new webhooks."""
     deadline = time.monotonic() + _MUSTER_TIMEOUT
     while True:
-        await api.create(PODS, _pod_nobody_needs(), dry_run=True)
-        if _GATE_WAS_ASKED.search(await api.text("/metrics")):
+        await api.create(PODS, _probe_pod(), dry_run=True)
+        if _WEBHOOK_WAS_CALLED.search(await api.text("/metrics")):
             return
         if muster_ended():
             raise DemoError("Muster ended before it was ready.")
@@ -69,7 +69,7 @@ async def wait_for_webhook(api: Api, muster_ended: Callable[[], bool]) -> None:
         await asyncio.sleep(_PROBE_SECONDS)
 
 
-def _pod_nobody_needs() -> Body:
+def _probe_pod() -> Body:
     return {
         "metadata": {"name": "probe", "labels": {"batch.kubernetes.io/job-completion-index": "0"}},
         "spec": {"containers": [{"name": "probe", "image": "probe"}]},

@@ -1,4 +1,4 @@
-"""What an audience sees at a moment: the act, a row per Job, the promises. Screen and lines both show it."""
+"""The current state of the demo: the act, a row per Job, the promises. Screen and lines both show it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from demo_show.record import JobFacts, Kind, Record, Seen
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Something that belongs to a Job."""
+    """An object that belongs to a Job."""
 
     name: str
     note: str
-    """The revision that it was created at, or that it is gone."""
+    """The revision at which it was created, or that it is gone."""
 
 
 NOTHING = Made("none", "")
@@ -31,7 +31,7 @@ class Row:
     created_revisions: str
     bound: str
     waits_for: str
-    """Empty when it waits for nothing; then `state` says why."""
+    """Empty if the Job waits for nothing; then `state` says why."""
     state: str
 
 
@@ -40,19 +40,19 @@ class Show:
     record: Record
     cpus: int
     jobs: list[str] = field(default_factory=list)
-    """Names of those that were submitted, in order."""
+    """Names of the submitted Jobs, in order."""
     act: str = ""
     narration: str = ""
-    verdicts: dict[Promise, str | None] = field(default_factory=dict)
-    """Of the promises that were checked: None, or the sentence that says how it was broken."""
+    results: dict[Promise, str | None] = field(default_factory=dict)
+    """The checked promises: None, or the sentence that says how it was broken."""
 
     @property
     def broken(self) -> dict[Promise, str]:
-        return {promise: complaint for promise, complaint in self.verdicts.items() if complaint}
+        return {promise: problem for promise, problem in self.results.items() if problem}
 
     @property
     def cpus_taken(self) -> int:
-        """Every pod of the demo asks for one."""
+        """Every pod of the demo requests one CPU."""
         pods = self.record.all(Kind.POD)
         return sum(
             pod.bound_at is not None and not pod.gone and pod.phase not in ("Succeeded", "Failed") for pod in pods
@@ -63,7 +63,7 @@ class Show:
         return [row_of(facts) for facts in jobs if facts.job]
 
     def scheduler_words(self) -> str | None:
-        """Why a gang waits, in kube-scheduler's words."""
+        """Why a gang waits, as kube-scheduler reports it."""
         for name in self.jobs:
             facts = self.record.of_job(name)
             words = None if facts.started else why_it_waits(facts)
@@ -74,16 +74,16 @@ class Show:
 
 class Audience(Protocol):
     reading_seconds: float
-    """How long it needs to take in what has happened."""
+    """How long a viewer needs to read the current state."""
 
     def refresh(self) -> None:
         """Show what has changed."""
 
-    def tell(self, sentence: str) -> None:
-        """A finding that stays to be read."""
+    def report(self, sentence: str) -> None:
+        """Show a finding that stays visible."""
 
-    def judged(self, promise: Promise, complaint: str | None) -> None:
-        """A promise was checked just now."""
+    def checked(self, promise: Promise, problem: str | None) -> None:
+        """Show the result of a check."""
 
 
 def row_of(facts: JobFacts) -> Row:
@@ -133,7 +133,7 @@ def _what_it_waits_for(job: JobFacts) -> str:
 
 
 def _about_nodes(gang: JobFacts) -> str:
-    """A pod's own condition names the resource that is short; the PodGroup's does not."""
+    """A pod's own condition names the resource that is missing; the PodGroup's does not."""
     for pod in gang.pods:
         message = str(pod.condition("PodScheduled").get("message", ""))
         if "nodes are available" in message:

@@ -1,6 +1,6 @@
-"""Runs Muster beside a cluster for as long as the cluster lives: `python -m demo_show.sidecar CLUSTER COMMAND...`.
+"""Runs Muster as long as a local cluster runs: `python -m demo_show.sidecar CLUSTER COMMAND...`.
 
-So `hack/cluster down` is all that it takes to end both, and nothing is left when the demo is killed.
+So `hack/cluster down` ends both, and nothing is left when the demo is killed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def cluster_lives(layout: ClusterLayout) -> bool:
 
 def accompany(cluster: str, command: list[str]) -> int:
     layout = ClusterLayout.of(cluster)
-    end_asked = threading.Event()
+    end_requested = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: end_asked.set())
+        signal.signal(number, lambda *_: end_requested.set())
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     while child.poll() is None and cluster_lives(layout):
-        if end_asked.wait(_TICK):
+        if end_requested.wait(_TICK):
             break
     return _end(child)
 

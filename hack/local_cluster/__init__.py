@@ -1,1 +1,1 @@
-"""A throw-away Kubernetes control plane on this machine: etcd, API server, controllers, scheduler and KWOK nodes."""
+"""A temporary Kubernetes control plane on this machine: etcd, API server, controllers, scheduler and KWOK nodes."""

@@ -1,4 +1,4 @@
-"""The few requests that starting a cluster takes."""
+"""The API requests that are needed to start a cluster."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from local_cluster.layout import ClusterLayout
 
 
 def answers(layout: ClusterLayout, url: str) -> bool:
-    """Whether a component says that it is well."""
-    context = _context(layout) if url.startswith("https:") else None
+    """Whether a component reports that it is healthy."""
+    context = admin_context(layout) if url.startswith("https:") else None
     try:
         with urllib.request.urlopen(url, timeout=2, context=context) as response:  # noqa: S310 - our own component
             return bool(response.status == 200)
@@ -23,13 +23,13 @@ def answers(layout: ClusterLayout, url: str) -> bool:
 
 
 class AdminClient:
-    """One kept connection to the API server as its administrator."""
+    """One persistent connection to the API server as its administrator."""
 
     def __init__(self, layout: ClusterLayout, port: int) -> None:
-        self._connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=_context(layout))
+        self._connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=admin_context(layout))
 
     def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> tuple[int, Any]:
-        """Status and decoded answer. Raises OSError when nobody answers."""
+        """Status and decoded answer. Raises OSError if there is no answer."""
         try:
             self._connection.request(
                 method, path, json.dumps(body) if body is not None else None, {"Content-Type": "application/json"}
@@ -45,7 +45,7 @@ class AdminClient:
             return response.status, text.decode(errors="replace")
 
 
-def _context(layout: ClusterLayout) -> ssl.SSLContext:
+def admin_context(layout: ClusterLayout) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=str(KeyPair.at(layout.pki, "ca").certificate))
     admin = KeyPair.at(layout.pki, "admin")
     context.load_cert_chain(admin.certificate, admin.key)

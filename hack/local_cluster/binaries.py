@@ -1,4 +1,4 @@
-"""Binaries that are built from Go modules, once per version and machine; the control plane's among them."""
+"""Binaries that are built from Go modules, once per version and machine, including the control plane."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SOURCES = Path(__file__).parent.parent / "control-plane"
 
 @dataclasses.dataclass(frozen=True)
 class Module:
-    """A directory with go.mod and go.sum, and what is built from it."""
+    """A directory with go.mod and go.sum, and the binaries to build from it."""
 
     directory: Path
     path: str
@@ -50,7 +50,7 @@ class Module:
 
     @property
     def key(self) -> str:
-        """Names the directory in the cache; changes with the pinned versions and the kind of machine."""
+        """The name of the cache directory. It depends on the pinned versions and the machine type."""
         pins = hashlib.sha256()
         for name in ("go.mod", "go.sum"):
             pins.update((self.directory / name).read_bytes())
@@ -62,7 +62,7 @@ class Module:
 
     @property
     def linker_flags(self) -> str:
-        """Kubernetes gets the version that a release carries: clients and `kubectl version` look at it."""
+        """Kubernetes binaries get the version of a release: clients and `kubectl version` read it."""
         major, minor, _ = self.version.removeprefix("v").split(".", 2)
         stamp = {"gitVersion": self.version, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
         places = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
@@ -153,7 +153,7 @@ def _lines(log: Path) -> int:
 
 
 def _remove_stale_builds() -> None:
-    """What a killed build has left behind. No build lasts a day."""
+    """Remove leftovers of killed builds. No build takes a day."""
     for path in cache_root().glob(f"{_UNFINISHED}*"):
         if time.time() - path.stat().st_mtime > 86400:
             shutil.rmtree(path, ignore_errors=True)

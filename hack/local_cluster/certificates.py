@@ -1,4 +1,4 @@
-"""The cluster's own certificate authority and the certificates that it gives out."""
+"""The cluster's certificate authority and its certificates."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class CertificateAuthority:
             _unsigned(subject, self._name, key)
             .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
             .add_extension(_key_usage(signs_certificates=False), critical=True)
-            # Python 3.13 and later refuse a server without it.
+            # Python 3.13 and later reject a server certificate without it.
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
         )
         if names is not None:
@@ -71,7 +71,7 @@ class CertificateAuthority:
 
 
 def write_signing_key(path: Path) -> None:
-    """A key for ServiceAccount tokens."""
+    """A signing key for ServiceAccount tokens."""
     _write_private(path, ec.generate_private_key(ec.SECP256R1()))
 
 

@@ -1,4 +1,4 @@
-"""The command line of every component."""
+"""The command lines of all components."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Ports:
 
 @dataclasses.dataclass(frozen=True)
 class Component:
-    """One process of the cluster, which is ready once this address answers."""
+    """One process of the cluster. It is ready once this URL answers."""
 
     name: str
     argv: list[str]
@@ -73,7 +73,7 @@ def _etcd_flags(layout: ClusterLayout, ports: Ports) -> list[str]:
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
         f"--initial-cluster=default={peer}",
-        "--unsafe-no-fsync",  # nobody needs this data after a power cut
+        "--unsafe-no-fsync",  # the data need not survive a power cut
         "--log-level=warn",
         "--quota-backend-bytes=8589934592",
         "--auto-compaction-mode=periodic",
@@ -88,7 +88,7 @@ def _apiserver_flags(layout: ClusterLayout, settings: ClusterSettings, ports: Po
         "--etcd-servers": f"http://127.0.0.1:{ports.etcd}",
         "--bind-address": "127.0.0.1",
         "--advertise-address": "127.0.0.1",
-        "--endpoint-reconciler-type": "none",  # a Service must not point to a loopback address
+        "--endpoint-reconciler-type": "none",  # a Service cannot have a loopback address as endpoint
         "--secure-port": str(ports.apiserver),
         "--tls-cert-file": str(serving.certificate),
         "--tls-private-key-file": str(serving.key),
@@ -107,13 +107,13 @@ def _apiserver_flags(layout: ClusterLayout, settings: ClusterSettings, ports: Po
     if settings.audit:
         flags["--audit-policy-file"] = str(layout.config / "audit-policy.yaml")
         flags["--audit-log-path"] = str(layout.audit_log)
-        flags["--audit-log-maxsize"] = "4096"  # megabytes; at less it would be split
-        flags["--audit-log-mode"] = "blocking"  # who reads the log after a request must find it there
+        flags["--audit-log-maxsize"] = "4096"  # megabytes; a smaller log would be split
+        flags["--audit-log-mode"] = "blocking"  # the entry must exist when the request returns
     return merged_flags(flags, settings.apiserver_flags)
 
 
 def _serving_flags(layout: ClusterLayout, component: str, port: int) -> dict[str, str]:
-    """Health for everybody, metrics for whom the API server lets."""
+    """Health without authentication, metrics with the API server's authorization."""
     serving = KeyPair.at(layout.pki, APISERVER)
     return {
         "--bind-address": "127.0.0.1",
@@ -132,14 +132,14 @@ def _controller_manager_flags(layout: ClusterLayout, settings: ClusterSettings, 
         "--controllers": "*,-nodeipam",
         "--leader-elect": "false",
         **_serving_flags(layout, CONTROLLER_MANAGER, ports.controller_manager),
-        "--use-service-account-credentials": "true",  # the audit log tells the job controller from the collector
+        "--use-service-account-credentials": "true",  # the audit log then names each controller
         "--service-account-private-key-file": str(layout.pki / "service-accounts.key"),
         "--root-ca-file": str(authority.certificate),
         "--cluster-signing-cert-file": str(authority.certificate),
         "--cluster-signing-key-file": str(authority.key),
         "--kube-api-qps": str(settings.kcm_qps),
         "--kube-api-burst": str(settings.kcm_burst),
-        "--node-monitor-grace-period": "5m",  # a busy machine must not look like dead nodes
+        "--node-monitor-grace-period": "5m",  # a busy machine must not make nodes look dead
         **controller_manager_profile(settings),
     }
     return merged_flags(flags, settings.kcm_flags)

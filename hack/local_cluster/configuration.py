@@ -15,7 +15,7 @@ from local_cluster.layout import ClusterLayout
 
 _STAGES = Path(__file__).parent.parent / "control-plane" / "kwok" / "stages.yaml"
 _ADMINS = "system:masters"
-# (kubeconfig, user, group): the users that the server's built-in roles are bound to.
+# (kubeconfig, user, group): the users to which the server's built-in roles are bound.
 _CLIENTS = (
     ("admin", "admin", _ADMINS),
     (CONTROLLER_MANAGER, "system:kube-controller-manager", None),
@@ -54,7 +54,7 @@ def scheduler_configuration(layout: ClusterLayout) -> dict[str, Any]:
 
 
 def audit_policy() -> dict[str, Any]:
-    """Every request with its user, except the reads of the control plane itself."""
+    """Logs every request with its user, except reads of the control plane itself."""
     control_plane = ["system:apiserver", "system:kube-controller-manager", "system:kube-scheduler", "kwok"]
     return {
         "apiVersion": "audit.k8s.io/v1",

@@ -1,12 +1,12 @@
-"""What a user of `hack/cluster` can run into, each told in a sentence."""
+"""The errors of `hack/cluster`, each as one sentence."""
 
 
 class ClusterError(Exception):
-    """Its text is shown to the user as it is; there is no traceback."""
+    """The text is shown to the user as it is, without a traceback."""
 
 
 class OtherVersionError(ClusterError):
-    """The code has changed under a running cluster."""
+    """The code has changed since the cluster was started."""
 
     def __init__(self, name: str) -> None:
         super().__init__(

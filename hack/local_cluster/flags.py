@@ -1,16 +1,16 @@
-"""Joining a component's own flags with those that the user adds."""
+"""Merges a component's default flags with those of the user."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-# Values of these are joined with ours; a user who adds one gate must not lose the profile's.
+# Values of these flags are joined: a user who adds one gate must not lose those of the profile.
 _JOINED_MAPS = frozenset({"--feature-gates", "--runtime-config"})
 _JOINED_LISTS = frozenset({"--disable-admission-plugins", "--enable-admission-plugins"})
 
 
 def merged_flags(ours: Mapping[str, str], added: Iterable[str]) -> list[str]:
-    """Command-line flags: ours, with an added flag of the same name joined (gates, lists) or put in its place."""
+    """The default flags. An added flag of the same name is joined (gates, lists) or replaces the default."""
     merged = dict(ours)
     repeated: list[str] = []
     seen: set[str] = set()
@@ -20,7 +20,7 @@ def merged_flags(ours: Mapping[str, str], added: Iterable[str]) -> list[str]:
             merged[name] = _join_maps(merged.get(name, ""), value)
         elif name in _JOINED_LISTS:
             merged[name] = _join_lists(merged.get(name, ""), value)
-        elif name in seen:  # such as --tls-sni-cert-key, which may come more than once
+        elif name in seen:  # such as --tls-sni-cert-key, which may be repeated
             repeated.append(flag)
         else:
             merged[name] = value

@@ -1,4 +1,4 @@
-"""Kubeconfig files: self-contained, so that they can be copied and read by any client."""
+"""Kubeconfig files with embedded certificates, so that they can be copied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a cluster keeps its things: one private directory per cluster, outside the clone."""
+"""The files of a cluster: one private directory per cluster, outside the clone."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ def clusters_root() -> Path:
 
 @dataclasses.dataclass(frozen=True)
 class ClusterLayout:
+    """The paths of one cluster's files. A value: it reads and writes no file."""
+
     directory: Path
 
     @classmethod
@@ -55,7 +57,7 @@ class ClusterLayout:
 
     @property
     def owners(self) -> Path:
-        """A file per process that the cluster shall not outlive; no directory: it stays until `down`."""
+        """One file per owner process: the cluster ends with its last owner. No directory: it stays until `down`."""
         return self.directory / "owners"
 
     @property
@@ -90,7 +92,7 @@ class ClusterLayout:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Readers see the old text or the new one, never a part."""
+    """Readers see the old or the new text, never a part of it."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     unfinished.write_text(text)
     unfinished.replace(path)

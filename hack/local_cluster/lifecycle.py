@@ -1,4 +1,4 @@
-"""Bringing clusters up, changing them, and taking them down."""
+"""Starts, changes and stops clusters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _END_TIMEOUT = 5.0
 
 
 def up(layout: ClusterLayout, settings: ClusterSettings, owner: ProcessIdentity | None) -> bool:
-    """True when it started a cluster, False when the very same one was there."""
+    """True if it started a cluster, False if one with the same settings was running."""
     binaries = ensure_binaries()
     with exclusive(layout.lock_file, lambda _: None):
         if _is_shared(layout, settings, owner):
@@ -44,7 +44,7 @@ def up(layout: ClusterLayout, settings: ClusterSettings, owner: ProcessIdentity 
 
 
 def restart(layout: ClusterLayout, settings: ClusterSettings) -> None:
-    """The same data, ports and nodes under other flags. One that fails is left there, to be looked at."""
+    """Restart with the same data, ports and nodes but other flags. A cluster that fails is kept for inspection."""
     binaries = ensure_binaries()
     with exclusive(layout.lock_file, lambda _: None):
         status = running_status(layout)
@@ -60,7 +60,7 @@ def restart(layout: ClusterLayout, settings: ClusterSettings) -> None:
 
 
 def down(layout: ClusterLayout, *, keep_logs: bool = False) -> bool:
-    """False when there was nothing to take down. An `up` of the same name that is at work gives way."""
+    """Stop the cluster. False if there was none. A running `up` of the same name is interrupted."""
     with exclusive(layout.lock_file, _interrupt):
         if not layout.directory.exists():
             return False
@@ -90,7 +90,7 @@ def _is_shared(layout: ClusterLayout, settings: ClusterSettings, owner: ProcessI
     if status is None or not is_alive(status.supervisor):
         return False
     if status.phase == "stopping" or Plan.read(layout).starter is not None:
-        return False  # on its way out: its owner, or the `up` that was starting it, is gone
+        return False  # it is ending: its owner or its `up` is gone
     different = settings.differences(settings_of(layout))
     if different:
         raise ClusterError(
@@ -132,7 +132,7 @@ def _spawn_supervisor(layout: ClusterLayout) -> ProcessIdentity:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # the terminal's Ctrl-C is for `up`, which then takes the cluster down in order
+            start_new_session=True,  # Ctrl-C goes to `up` only, which then stops the cluster
         )
     return identity_of(process.pid) or ProcessIdentity(process.pid, "")
 
@@ -155,14 +155,14 @@ def _remove(layout: ClusterLayout, *, keep_logs: bool = False) -> None:
         if not wait_until_gone(status.supervisor, _END_TIMEOUT):
             kill(status.supervisor)
         for component in reversed(status.components.values()):
-            kill(component.process)  # of a supervisor that was killed, where they do not die with it
+            kill(component.process)  # the components of a killed supervisor may still run
             wait_until_gone(component.process, _END_TIMEOUT)
     if layout.directory.exists():
         remove_directory(layout, keep_logs=keep_logs)
 
 
 def _status_of_spawned(layout: ClusterLayout) -> Status | None:
-    """The status, also of a supervisor that was started a moment ago and has not told it yet."""
+    """The status; waits for that of a supervisor that was just started."""
     deadline = time.monotonic() + 2
     while layout.log_of("supervisor").exists() and time.monotonic() < deadline:
         status = Status.read(layout)
@@ -173,7 +173,7 @@ def _status_of_spawned(layout: ClusterLayout) -> Status | None:
 
 
 def _interrupt(holder: int | None) -> None:
-    """Whoever holds the lock is asked once to give way; asked again it does no harm."""
+    """Interrupt the process that holds the lock. Doing this twice is harmless."""
     process = identity_of(holder) if holder else None
     if process and process.pid != os.getpid():
         kill(process, signal.SIGTERM)

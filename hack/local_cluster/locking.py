@@ -1,4 +1,4 @@
-"""One command at a time per cluster or build, without leaving lock files behind."""
+"""One command at a time per cluster or build. No lock files are left behind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def exclusive(path: Path, while_waiting: Callable[[int | None], None]) -> Iterator[None]:
-    """Hold the lock file. `while_waiting` is called every moment with the holder's process id, if that is known."""
+    """Hold the lock file. `while_waiting` is called repeatedly with the holder's process id, if it is known."""
     path.parent.mkdir(parents=True, exist_ok=True)
     while (descriptor := _try_to_lock(path)) is None:
         while_waiting(_holder(path))
@@ -25,7 +25,7 @@ def exclusive(path: Path, while_waiting: Callable[[int | None], None]) -> Iterat
 
 
 def remove_if_free(path: Path) -> None:
-    """Of a holder that was killed, the file stays."""
+    """Remove the file that a killed holder left behind."""
     descriptor = _try_to_lock(path)
     if descriptor is not None:
         path.unlink(missing_ok=True)
@@ -36,7 +36,8 @@ def _try_to_lock(path: Path) -> int | None:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # The holder unlinks the file before it lets go: what we locked may be gone, and another in its place.
+        # The holder unlinks the file before it releases the lock: the locked file may be gone and replaced by another
+        # one.
         if path.stat().st_ino != os.fstat(descriptor).st_ino:
             raise FileNotFoundError
     except OSError:

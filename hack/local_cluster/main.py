@@ -27,7 +27,7 @@ from local_cluster.settings import ClusterSettings
 def main() -> int:
     arguments = build_parser().parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+        if signal.getsignal(number) is not signal.SIG_IGN:  # it is ignored under nohup
             signal.signal(number, _interrupted)
     try:
         return int(_COMMANDS[arguments.command](arguments))
@@ -167,7 +167,7 @@ def _kubectl(arguments: argparse.Namespace) -> NoReturn:
 
 
 def _settings(base: ClusterSettings, arguments: argparse.Namespace) -> ClusterSettings:
-    """The base with every option that was given."""
+    """The base settings, overridden by the given options."""
     given = {
         field.name: value
         for field in dataclasses.fields(ClusterSettings)

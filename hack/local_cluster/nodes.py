@@ -15,7 +15,7 @@ def node_manifests(settings: ClusterSettings) -> list[dict[str, Any]]:
 
 
 def topology_labels(settings: ClusterSettings, index: int) -> dict[str, str]:
-    """Round robin over the racks; racks go round robin over the zones, so that a rack lies in one zone."""
+    """Nodes are assigned round robin to racks, and racks round robin to zones, so that a rack is in one zone."""
     labels: dict[str, str] = {}
     position = index
     if settings.racks:

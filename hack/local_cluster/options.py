@@ -16,24 +16,24 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("build", help="build the binaries into the cache (minutes, once) and print their paths")
-    up = _command(commands, "up", "start a cluster, or join the very same one that runs already")
+    up = _command(commands, "up", "start a cluster, or join a running one with the same settings")
     _add_control_plane_options(up)
     _add_node_options(up)
-    up.add_argument("--owner-pid", type=int, metavar="PID", help="the cluster goes by itself when this process is gone")
+    up.add_argument("--owner-pid", type=int, metavar="PID", help="the cluster stops when this process ends")
     restart = _command(
         commands,
         "restart",
         "restart the control plane on the same data and ports; options that are not given keep their value",
     )
     _add_control_plane_options(restart)
-    down = _command(commands, "down", "stop a cluster and remove all that it left")
+    down = _command(commands, "down", "stop a cluster and remove all its files")
     down.add_argument("--keep-logs", action="store_true", help="leave the log files in the cluster's directory")
-    status = _command(commands, "status", "tell what runs and where its files are; exit code 0 when all is well")
+    status = _command(commands, "status", "print what runs and where its files are; exit code 0 if all components run")
     status.add_argument("--json", action="store_true")
     _command(commands, "path", "print the cluster's directory: logs/, audit.log, kubeconfigs/")
     kubeconfig = _command(commands, "kubeconfig", "print the path of the administrator's kubeconfig file")
     kubeconfig.add_argument(
-        "--service-account", metavar="NAMESPACE/NAME", help="of this account instead, with a token for a day"
+        "--service-account", metavar="NAMESPACE/NAME", help="for this account instead, with a token for one day"
     )
     kubectl = _command(commands, "kubectl", "run the kubectl of the cluster's version as its administrator")
     kubectl.add_argument("arguments", nargs=argparse.REMAINDER)
@@ -56,12 +56,12 @@ def _add_control_plane_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--in-tree",
         action=argparse.BooleanOptionalAction,
-        help="let the Job controller make Workloads itself (WorkloadWithJob; default: off)",
+        help="let the Job controller create Workloads itself (WorkloadWithJob; default: off)",
     )
     parser.add_argument(
         "--audit",
         action=argparse.BooleanOptionalAction,
-        help="write <directory>/audit.log: who asked for what, without the control plane's own reads (default: off)",
+        help="write <directory>/audit.log: all requests except the control plane's own reads (default: off)",
     )
     parser.add_argument(
         "--kcm-qps",
@@ -76,7 +76,7 @@ def _add_control_plane_options(parser: argparse.ArgumentParser) -> None:
             dest=f"{component}_flags",
             action="append",
             metavar="--NAME=VALUE",
-            help="one more flag, repeatable; gates and plugin lists are joined with the profile's, others replace ours",
+            help="one more flag, repeatable; gates and plugin lists are joined with the defaults, others replace them",
         )
 
 

@@ -1,4 +1,4 @@
-"""Processes that a cluster shall not outlive, such as a test run."""
+"""Owners: processes with which a cluster ends, such as a test run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def add_owner(layout: ClusterLayout, owner: ProcessIdentity) -> None:
 
 
 def share_with(layout: ClusterLayout, owner: ProcessIdentity | None) -> None:
-    """Join a cluster that runs already: it stays for the last of its owners, or until `down` once anyone has none."""
+    """Join a running cluster. It ends with its last owner, or only on `down` if any user joined without an owner."""
     if owner is None:
         shutil.rmtree(layout.owners, ignore_errors=True)
     elif layout.owners.exists():

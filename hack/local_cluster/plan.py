@@ -1,4 +1,4 @@
-"""What the supervisor is told to run (plan.json) and what it tells about it (status.json)."""
+"""The supervisor's input (plan.json) and its status (status.json)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Phase = Literal["starting", "running", "failed", "stopping"]
 @dataclasses.dataclass(frozen=True)
 class Plan:
     generation: int
-    """Counts the restarts; the status repeats the one that it is about."""
+    """Counts the restarts; the status contains the generation that it describes."""
     starter: ProcessIdentity | None
-    """While `up` works: the process that dies with the cluster. None once the cluster stands on its own."""
+    """The process of a running `up`: the cluster ends with it. None once `up` has finished."""
     ports: Ports
     components: list[Component]
 
@@ -63,7 +63,7 @@ class Status:
 
     @classmethod
     def read(cls, layout: ClusterLayout) -> Status | None:
-        """None when there is none, or none that can be read."""
+        """None if the file is missing or unreadable."""
         try:
             fields = json.loads(layout.status_file.read_text())
             return cls(

@@ -12,7 +12,7 @@ from local_cluster.components import Ports
 from local_cluster.errors import ClusterError
 from local_cluster.layout import clusters_root
 
-# Below the range that systems hand out to outgoing connections, so that nobody takes a port while its server restarts.
+# Below the range of ephemeral ports, so that no other process gets a port while its server restarts.
 _RANGE = range(20000, 32000)
 
 
@@ -25,13 +25,13 @@ def free_ports() -> Ports:
 
 
 def free_loopback_ports() -> Iterator[int]:
-    """Some, in no order."""
+    """Free ports in random order."""
     taken = _ports_of_other_clusters()
     return (port for port in random.sample(_RANGE, 200) if port not in taken and _is_free(port))
 
 
 def _ports_of_other_clusters() -> set[int]:
-    """Also of those that are not listening yet."""
+    """Including those of clusters that do not listen yet."""
     taken: set[int] = set()
     for plan in clusters_root().glob("*/plan.json"):
         try:

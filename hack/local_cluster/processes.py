@@ -1,4 +1,4 @@
-"""Processes by an identity that survives the reuse of process ids."""
+"""Identifies processes, also if a process id is reused."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _ON_LINUX = sys.platform.startswith("linux")
 class ProcessIdentity:
     pid: int
     started: str
-    """Clock ticks from boot to the start of the process; empty where the system does not tell."""
+    """Clock ticks from boot to the start of the process; empty if the system does not report it."""
 
 
 def identity_of(pid: int) -> ProcessIdentity | None:
-    """None when there is no such process, or only a zombie that nobody has reaped."""
+    """None if there is no such process, or only a zombie."""
     if not _ON_LINUX:
         return ProcessIdentity(pid, "") if _answers_signal(pid) else None
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    fields = text.rpartition(")")[2].split()  # the command, in parentheses, may hold anything
+    fields = text.rpartition(")")[2].split()  # the command, in parentheses, may contain any character
     state, started = fields[0], fields[19]
     return None if state in "ZX" else ProcessIdentity(pid, started)
 

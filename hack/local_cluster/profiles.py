@@ -1,10 +1,10 @@
-"""The three kinds of API server that Muster meets, as flags."""
+"""The three kinds of API server that Muster supports, as flags."""
 
 from __future__ import annotations
 
 from local_cluster.settings import ClusterSettings
 
-# WorkloadAwarePreemption is refused by a component that does not have GangScheduling on as well.
+# A component refuses WorkloadAwarePreemption unless GangScheduling is on as well.
 _NATIVE_GATES = (
     "GenericWorkload",
     "GangScheduling",
@@ -23,7 +23,7 @@ def apiserver_profile(settings: ClusterSettings) -> dict[str, str]:
                 "--runtime-config": "scheduling.k8s.io/v1alpha2=true",
             }
         case "crd":
-            # The built-in group (PriorityClass) claims its whole path: CRDs in it answer 404 unless it is off.
+            # The built-in group (PriorityClass) owns its whole path: CRDs in it return 404 unless it is off.
             return {
                 "--runtime-config": "scheduling.k8s.io/v1=false",
                 "--disable-admission-plugins": "Priority",

@@ -1,4 +1,4 @@
-"""What the user is told while something takes long. On standard error, since standard output carries answers."""
+"""Progress messages for the user. They go to standard error, since standard output is for results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def say(sentence: str) -> None:
 
 
 class Heartbeat:
-    """Says a sentence with the time gone by, now and then."""
+    """Prints a sentence with the elapsed time at intervals."""
 
     def __init__(self, sentence: Callable[[], str]) -> None:
         self._sentence = sentence

@@ -1,4 +1,4 @@
-"""Waiting until a cluster can be used: processes up, nodes Ready, pods accepted."""
+"""Waits until a cluster is usable: processes run, nodes are Ready, pods are accepted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOG_TAIL = 15
 
 
 class Patience:
-    """The time that a whole start may take."""
+    """The timeout of a whole start."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -65,7 +65,7 @@ def wait_until_usable(layout: ClusterLayout, client: AdminClient, nodes: int, pa
 
 
 def _obstacle(client: AdminClient, nodes: int) -> str | None:
-    """What is still missing, or None."""
+    """What is still missing; None if the cluster is usable."""
     try:
         return _node_obstacle(client, nodes) or _pod_obstacle(client)
     except OSError as error:
@@ -87,7 +87,7 @@ def _is_ready(node: dict[str, Any]) -> bool:
 
 
 def _pod_obstacle(client: AdminClient) -> str | None:
-    """A dry run meets every admission plugin; the last obstacle is the default ServiceAccount."""
+    """A dry run goes through all admission plugins; the last obstacle is the default ServiceAccount."""
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -109,7 +109,7 @@ def log_tail(layout: ClusterLayout, component: str) -> str:
         lines = layout.log_of(component).read_text(errors="replace").splitlines()
     except OSError:
         return ""
-    # A wrong flag costs pages of usage text, with the error in the last line.
+    # A wrong flag prints pages of usage text, with the error in the last line.
     tail = lines[-1:] if lines and lines[-1].startswith("Error:") else lines[-_LOG_TAIL:]
     return "".join(f"\n  {component}: {line}" for line in tail)
 

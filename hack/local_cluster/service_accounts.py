@@ -15,7 +15,7 @@ from local_cluster.plan import Plan
 
 
 def service_account_kubeconfig(layout: ClusterLayout, account: str) -> Path:
-    """The path of a kubeconfig with a fresh token that lasts a day."""
+    """The path of a kubeconfig with a new token, which is valid for one day."""
     namespace, slash, name = account.partition("/")
     if not (namespace and slash and name):
         raise ClusterError(f"--service-account {account!r} must be written as NAMESPACE/NAME.")

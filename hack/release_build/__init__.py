@@ -1,1 +1,1 @@
-"""Builds everything that a release consists of: `hack/release --help`."""
+"""Builds all files of a release: `hack/release --help`."""

@@ -1,4 +1,4 @@
-"""Tar archives that depend on nothing but what is in them: no user, no clock, no order of a file system."""
+"""Reproducible tar archives: independent of user, clock and file system order."""
 
 import gzip
 import io
@@ -33,7 +33,7 @@ def tar_gz(entries: Mapping[str, Entry], epoch: int) -> bytes:
 
 
 def repacked(path: Path, epoch: int) -> bytes:
-    """An archive of regular files that somebody else wrote, with the times of that moment in it."""
+    """Repack an archive of regular files that another tool wrote with its own timestamps."""
     with tarfile.open(path) as archive:
         members = [(member, archive.extractfile(member)) for member in archive.getmembers() if member.isfile()]
         return tar_gz(

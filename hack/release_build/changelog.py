@@ -1,4 +1,4 @@
-"""Cuts the release notes out of CHANGELOG.md."""
+"""Extracts the release notes from CHANGELOG.md."""
 
 import re
 
@@ -8,7 +8,7 @@ _LINK = re.compile(r"\]\((?!https?://|#)([^)]+)\)")
 
 
 def sections(changelog: str) -> dict[str, str]:
-    """Version, or `Unreleased`, to what stands below its heading (`## 0.1.0 - 2026-12-01`)."""
+    """Version, or `Unreleased`, to the text below its heading (`## 0.1.0 - 2026-12-01`)."""
     headings = list(_HEADING.finditer(changelog))
     ends = [heading.start() for heading in headings[1:]] + [len(changelog)]
     return {
@@ -17,5 +17,5 @@ def sections(changelog: str) -> dict[str, str]:
 
 
 def notes(section: str, version: str, source: str) -> str:
-    """The section as a page of its own. Its links point into the clone, so they get the address of the source."""
+    """The section as a page of its own. Its relative links become links to the source."""
     return f"# Muster {version}\n\n{_LINK.sub(lambda link: f']({source}/{link[1]})', section)}"

@@ -16,6 +16,7 @@ _USE = {
     "stock": "any API server: brings CRDs in the group scheduling.muster.dev",
     "crd": "an API server that does not own scheduling.k8s.io: brings CRDs in that group",
 }
+_HOW = 'The image has no registry in its name. docs/install.md, "With kubectl", sets the one that your nodes pull from.'
 
 
 def helm() -> str:
@@ -26,7 +27,7 @@ def helm() -> str:
 
 
 def package(source: Path, epoch: int, scratch: Path) -> tuple[str, bytes]:
-    """Its file name and its bytes. Helm's own package has the time of the build in it."""
+    """Its file name and its bytes. Helm's own package contains the build time."""
     run([helm(), "package", str(source / "charts/muster"), "--destination", str(scratch)], source)
     (path,) = scratch.glob("muster-*.tgz")
     return path.name, repacked(path, epoch)
@@ -41,7 +42,7 @@ def _install_file(packaged: Path, profile: str, version: str) -> str:
     crds = ["--set", f"crds.install={CRDS_OF_PROFILE[profile]}"]
     text = run([helm(), "template", "muster", str(packaged), *flags, *crds], packaged.parent)
     documents = [without_helm(document).strip() for document in re.split(r"^---\n", text, flags=re.MULTILINE)]
-    head = f"# Muster {version} for {_USE[profile]}.\n# kubectl apply -f install-{profile}.yaml\n"
+    head = f"# Muster {version} for {_USE[profile]}.\n# {_HOW}\n"
     return head + "---\n".join(f"{document}\n" for document in documents if document)
 
 

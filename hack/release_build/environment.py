@@ -1,25 +1,23 @@
-"""The environment that the release is built with: what the group `release` of uv.lock pins, in the user's cache."""
+"""The build environment of a release: what the group `release` of uv.lock pins, in the user's cache."""
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 from local_cluster.layout import cache_root
 from local_cluster.locking import exclusive
 from release_build.errors import ReleaseRefused
 
-_UV = "uv-0.13.7/bin/uv"
+_UV = Path(__file__).parents[1] / "uv"
 
 
+@cache
 def uv() -> str:
-    """As hack/setup finds or installs it."""
-    found = shutil.which("uv") or str(cache_root().parent / _UV)
-    if not Path(found).exists():
-        raise ReleaseRefused("uv is missing: run `make setup` first.")
-    return found
+    """The uv that hack/uv pins: another version can build other files."""
+    return run([str(_UV)], _UV.parent).strip()
 
 
 def build_environment(root: Path) -> Path:

@@ -1,5 +1,5 @@
-"""What makes a release impossible, in one sentence each."""
+"""Why a release cannot be built, as one sentence."""
 
 
 class ReleaseRefused(Exception):
-    """The clone is not in a state that can be released, or something that the build needs is missing."""
+    """The clone cannot be released in its current state, or the build lacks something."""

@@ -1,4 +1,4 @@
-"""Which release is built: its version, and whether tag, version and changelog agree about it."""
+"""The release to build: its version, and the check that tag, version and changelog agree."""
 
 import re
 from dataclasses import dataclass
@@ -7,27 +7,31 @@ from release_build.changelog import UNRELEASED
 from release_build.errors import ReleaseRefused
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?")
-"""A version both for the chart (SemVer) and for the wheel (PEP 440)."""
+"""A version that is valid for the chart (SemVer) and for the wheel (PEP 440)."""
 
 
 @dataclass(frozen=True)
 class Identity:
     version: str
-    """As in pyproject.toml, the chart and the image's tag: `0.1.0`, `0.2.0-rc.1`."""
+    """The version in pyproject.toml, the chart and the image tag: `0.1.0`, `0.2.0-rc.1`."""
     section: str
-    """Heading of the changelog that the notes are cut from."""
+    """Heading of the changelog section for the release notes."""
     commit: str
     epoch: int
-    """Date of the commit: the only time that stands in what is built."""
+    """Date of the commit: the only timestamp in the release."""
+
+    @property
+    def is_snapshot(self) -> bool:
+        return "-dev." in self.version
 
     @property
     def ref(self) -> str:
-        """What the sources are found under: a snapshot has no tag."""
-        return self.commit if "-dev." in self.version else f"v{self.version}"
+        """The git ref of the sources: a snapshot has no tag."""
+        return self.commit if self.is_snapshot else f"v{self.version}"
 
 
 def released(tags: list[str], asked: str | None, version: str, headings: set[str], commit: tuple[str, int]) -> Identity:
-    """The release of a tag on the commit; `asked` names one of several."""
+    """The release of a tag on the commit; `asked` selects one of several."""
     if not _VERSION.fullmatch(version):
         raise ReleaseRefused(f"pyproject.toml has the version {version}: a release needs X.Y.Z or X.Y.Z-rc.N.")
     ours = [tag for tag in tags if re.match(r"v\d", tag)]
@@ -50,7 +54,7 @@ def released(tags: list[str], asked: str | None, version: str, headings: set[str
 
 
 def snapshot(commits: int, version: str, headings: set[str], commit: tuple[str, int]) -> Identity:
-    """A dry run of a commit without a tag. Its version says so, and sorts before the release to come."""
+    """A dry run of a commit without a tag. Its version contains `-dev` and sorts before the next release."""
     base = version.partition("-")[0]
     section = next((name for name in (UNRELEASED, version) if name in headings), None)
     if section is None:

@@ -1,8 +1,8 @@
-"""Makes the same archive of the same image, whenever and wherever `docker save` wrote it.
+"""Makes the image archive of `docker save` reproducible.
 
-A build puts the time into every file that it copies and into the image's configuration: both get the commit's. The
-layers of the base are not touched, so that they keep their digests. The archive is an OCI layout that also has Docker's
-manifest.json, for `docker load`, `kind load image-archive`, `ctr` and `skopeo` alike.
+A build writes timestamps into every copied file and into the image's configuration: both are set to the commit's date.
+The base layers are not changed and keep their digests. The archive is an OCI layout that also has Docker's
+manifest.json, for `docker load`, `kind load image-archive`, `ctr` and `skopeo`.
 """
 
 import gzip
@@ -24,9 +24,9 @@ _LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 _INDEX = "application/vnd.oci.image.index.v1+json"
 _OF_ONE_BUILD = ("container", "container_config", "docker_version", "id", "parent")
-"""Keys of the configuration that name the build's container, and that no runtime reads."""
+"""Keys of the configuration that describe the build container. No runtime reads them."""
 OWN_LAYERS = 1
-"""How many layers the Dockerfile's last stage adds to its base: one COPY."""
+"""Number of layers that the Dockerfile's last stage adds to its base: one COPY."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Blob:
 
 
 def normalised(archive: Path, name: str, epoch: int) -> bytes:
-    """`archive` as `docker save` writes it, old or new. `name` is `muster:0.1.0`."""
+    """`archive` is the output of old or new versions of `docker save`. `name` is `muster:0.1.0`."""
     with tarfile.open(archive) as saved:
         entry = _image(saved)
         config = json.loads(_read(saved, entry["Config"]))
@@ -63,8 +63,14 @@ def layers_of(archive: Path) -> Iterator[IO[bytes]]:
             yield io.BytesIO(_inflated(_read(saved, path)))
 
 
+def architecture(archive: Path) -> str:
+    """`amd64`, `arm64`."""
+    with tarfile.open(archive) as saved:
+        return str(json.loads(_read(saved, _image(saved)["Config"]))["architecture"])
+
+
 def with_time(layer: bytes, epoch: int) -> bytes:
-    """The layer with this time for every file."""
+    """The layer with this time on every file."""
     buffer = io.BytesIO()
     with (
         tarfile.open(fileobj=io.BytesIO(layer)) as old,
@@ -114,7 +120,7 @@ def _image(saved: tarfile.TarFile) -> dict[str, Any]:
 
 def _read(saved: tarfile.TarFile, name: str) -> bytes:
     try:
-        file = saved.extractfile(name)  # follows the links of old archives, where equal layers are stored once
+        file = saved.extractfile(name)  # follows links: old archives store equal layers once
     except KeyError:
         file = None
     if file is None:

@@ -1,4 +1,4 @@
-"""What is installed in an image, read from its archive: Python packages in /opt/muster, Debian packages of the base."""
+"""The packages in an image, read from its archive: Python packages in /opt/muster, Debian packages of the base."""
 
 import re
 import tarfile
@@ -8,16 +8,16 @@ from email.message import Message
 from pathlib import Path
 
 from release_build.image import layers_of
-from release_build.sbom import DebianPackage
+from release_build.sbom import DebianPackage, normalised
 
 _METADATA = re.compile(r"(?:\./)?opt/muster/[^/]+\.dist-info/METADATA")
-# A distroless base has a file for each package, others have one for all.
+# A distroless base has one file per package, other bases have one file for all.
 _DPKG = re.compile(r"(?:\./)?var/lib/dpkg/(?:status|status\.d/[^/]+)")
 
 
 def python_packages(archive: Path) -> dict[str, str]:
     found = (message_from_bytes(data) for name, data in _files(archive, _METADATA))
-    return {re.sub(r"[-_.]+", "-", metadata["Name"]).lower(): metadata["Version"] for metadata in found}
+    return dict(normalised(metadata["Name"], metadata["Version"]) for metadata in found)
 
 
 def debian_packages(archive: Path) -> set[DebianPackage]:
@@ -31,7 +31,7 @@ def debian_packages(archive: Path) -> set[DebianPackage]:
 
 
 def _is_installed(paragraph: Message) -> bool:
-    """Without a status (distroless), it is there."""
+    """A package without a status (distroless) is installed."""
     return bool(paragraph["Package"]) and paragraph.get("Status", "ok installed").endswith(" installed")
 
 
@@ -40,7 +40,7 @@ def _debian(paragraph: Message) -> DebianPackage:
 
 
 def _files(archive: Path, wanted: re.Pattern[str]) -> Iterator[tuple[str, bytes]]:
-    """Of all layers; a later one wins. Files that a later layer removes are not considered: none of ours does."""
+    """The files of all layers; a later layer overrides. It ignores removals: Muster's layer has none."""
     found: dict[str, bytes] = {}
     for layer in layers_of(archive):
         with tarfile.open(fileobj=layer) as files:

@@ -1,4 +1,4 @@
-"""The kubectl plugin: an archive that runs wherever there is a Python, and krew's manifest for it."""
+"""The kubectl plugin: an archive that runs with any Python, and its krew manifest."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from release_build.archives import Entry, tar_gz
 _LAUNCHER = Path(__file__).parent / "kubectl-muster"
 _PLATFORMS = [("linux", "amd64"), ("linux", "arm64"), ("darwin", "amd64"), ("darwin", "arm64")]
 _DESCRIPTION = """\
-Prints, installs and removes Muster's CRDs, checks its settings, and removes all of Muster from a cluster
+Prints, installs and removes Muster's CRDs, checks its settings, and prepares the removal of Muster from a cluster
 (`kubectl muster leave`). Muster starts the pods of a parallel Job together, or none of them.
 """
 _CAVEATS = """\
@@ -56,7 +56,7 @@ def plugin_manifest(version: str, project: str, archive: str, digest: str) -> st
 
 
 class _Readable(yaml.SafeDumper):
-    """Text of several lines as such."""
+    """Writes multi-line text in block style."""
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

@@ -3,6 +3,7 @@
 import argparse
 import hashlib
 import os
+import platform
 import shutil
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from release_build import changelog, chart, image_build, krew, python_packages, 
 from release_build.environment import build_environment
 from release_build.errors import ReleaseRefused
 from release_build.identity import Identity
+from release_build.image import architecture
 from release_build.image_contents import debian_packages
 from release_build.source import ROOT, identified, staged
 from version_files import VersionMissing
@@ -28,7 +30,7 @@ class Order:
     scratch: Path
     target: Path
     project: str
-    """Address of the project, which the krew manifest and the notes point to."""
+    """URL of the project, for the krew manifest and the notes."""
 
     def write(self, name: str, content: str | bytes) -> Path:
         path = self.target / name
@@ -49,9 +51,9 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hack/release", description="Builds a release from the tag on HEAD.")
-    parser.add_argument("--tag", default=os.environ.get("VERSION_TAG") or None, help="if there are several on HEAD")
+    parser.add_argument("--tag", default=os.environ.get("VERSION_TAG") or None, help="needed if HEAD has several tags")
     parser.add_argument("--snapshot", action="store_true", help="a dry run of HEAD, without a tag: X.Y.Z-dev.N")
-    parser.add_argument("--skip-image", action="store_true", help="leave out what needs a container engine")
+    parser.add_argument("--skip-image", action="store_true", help="skip what needs a container engine")
     parser.add_argument("--output", type=Path, default=ROOT / "dist", help="emptied first (default: %(default)s)")
     parser.add_argument("--project", default=os.environ.get("PROJECT_URL") or _PROJECT, help="the project's address")
     return parser
@@ -69,12 +71,12 @@ def _release(arguments: argparse.Namespace) -> None:
         _packages(order)
         _chart(order)
         _plugin(order)
-        _notes(order)
-        archive = None if arguments.skip_image else _image(order)
+        archive, bases = (None, []) if arguments.skip_image else _image(order)
+        _notes(order, bases)
         _bill(order, archive)
         order.write(SUMS, sums(order.target))
     if arguments.skip_image:
-        _say("Without the image, which a release needs: run `make release` where Docker is.")
+        _say("The image is missing, and a release needs it: run `make release` on a machine with Docker.")
 
 
 def _packages(order: Order) -> None:
@@ -98,27 +100,31 @@ def _plugin(order: Order) -> None:
     order.write("muster.yaml", krew.plugin_manifest(order.release.version, order.project, archive.name, digest))
 
 
-def _notes(order: Order) -> None:
+def _notes(order: Order, bases: list[image_build.Base]) -> None:
     section = changelog.sections((order.source / "CHANGELOG.md").read_text())[order.release.section]
     source = f"{order.project}/blob/{order.release.ref}"
-    order.write("RELEASE_NOTES.md", changelog.notes(section, order.release.version, source))
+    text = changelog.notes(section, order.release.version, source)
+    order.write("RELEASE_NOTES.md", text + (image_build.notes(bases) if bases else ""))
 
 
-def _image(order: Order) -> Path:
-    name = f"muster:{order.release.version}"
-    data = image_build.built(order.source, name, order.release.epoch, order.scratch)
-    return order.write(f"muster-{order.release.version}-image.tar", data)
+def _image(order: Order) -> tuple[Path, list[image_build.Base]]:
+    data, bases = image_build.built(order.source, order.release, order.scratch)
+    archive = order.write(f"muster-{order.release.version}-image.tar", data)
+    for base in bases:
+        _say(f"    {'from the stand-in' if base.stands_in else 'from'} {base}")
+    return archive, bases
 
 
 def _bill(order: Order, image: Path | None) -> None:
-    """Without the image nobody knows the packages of its base."""
+    """Without the image, the packages of its base are unknown."""
     base = debian_packages(image) if image else set()
-    packages = requirements.in_image(order.source)
+    machine = requirements.machine(architecture(image) if image else platform.machine())
+    packages = requirements.in_image(order.source, machine)
     order.write("sbom.cdx.json", sbom.bill(build_environment(ROOT), order.source, packages, base, order.release))
 
 
 def sums(folder: Path) -> str:
-    """As `sha256sum --check` reads it."""
+    """The format of `sha256sum --check`."""
     paths = sorted(path for path in folder.iterdir() if path.name != SUMS)
     return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths)
 

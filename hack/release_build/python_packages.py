@@ -1,4 +1,4 @@
-"""The wheel and the sdist, by the hatchling that uv.lock pins."""
+"""Builds the wheel and the sdist with the hatchling that uv.lock pins."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What uv.lock pins: for every platform, and for the image alone."""
+"""The pinned requirements of uv.lock: for all platforms, and for the image."""
 
 import json
 import re
@@ -14,30 +14,33 @@ _PYTHON = re.compile(r'^ENTRYPOINT \["/usr/bin/python(3\.\d+)"', re.MULTILINE)
 
 
 def locked(source: Path) -> str:
-    """Everything that the wheel needs, with markers and hashes."""
+    """All requirements of the wheel, with markers and hashes."""
     return run([uv(), "export", "--frozen", "--no-dev", "--no-emit-project", "--no-header", "--quiet"], source)
 
 
-def in_image(source: Path) -> list[str]:
-    """`name==version` of each package in the image: the Dockerfile's own export, on the image's Python."""
+def machine(architecture: str) -> str:
+    """What Linux calls the architecture that an image or another system names."""
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(architecture, architecture)
+
+
+def in_image(source: Path, machine: str) -> list[str]:
+    """`name==version` of each package in the image: the Dockerfile's own export, for the image's Python."""
     dockerfile = (source / "Dockerfile").read_text()
     export, python = _EXPORT.search(dockerfile), _PYTHON.search(dockerfile)
     if not export or not python:
-        raise ReleaseRefused(
-            "The Dockerfile has no `uv export` or no Python as its entrypoint: the SBOM rests on both."
-        )
+        raise ReleaseRefused("The Dockerfile has no `uv export` or no Python as its entrypoint: the SBOM needs both.")
     arguments = json.loads(export[1])[1:]
     cut = arguments.index("--output-file")
     text = run([uv(), *arguments[:cut], *arguments[cut + 2 :], "--no-hashes", "--no-header", "--no-annotate"], source)
-    return applicable(text, python[1])
+    return applicable(text, python[1], machine)
 
 
-def applicable(requirements: str, python: str) -> list[str]:
-    """Those whose markers fit the image: Linux, CPython of that version."""
+def applicable(requirements: str, python: str, machine: str) -> list[str]:
+    """The requirements whose markers match the image: Linux on that machine, CPython of that version."""
     environment = {
         "implementation_name": "cpython",
         "os_name": "posix",
-        "platform_machine": "x86_64",
+        "platform_machine": machine,
         "platform_python_implementation": "CPython",
         "platform_system": "Linux",
         "python_full_version": f"{python}.0",

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
 from release_build.environment import run
 from release_build.identity import Identity
 
@@ -38,7 +41,7 @@ def bill(
 
 
 def completed(body: dict[str, Any], base: Iterable[DebianPackage], release: Identity) -> dict[str, Any]:
-    """With the packages of the image's base, and a serial number that the commit determines."""
+    """Adds the packages of the image's base, and a serial number that depends on the commit only."""
     debian = [
         {
             "type": "library",
@@ -60,6 +63,12 @@ def completed(body: dict[str, Any], base: Iterable[DebianPackage], release: Iden
 
 
 def python_packages(bill_of_materials: dict[str, Any]) -> dict[str, str]:
-    """Name to version, Muster among them."""
+    """Normalised name to version, including Muster."""
     every = [bill_of_materials["metadata"]["component"], *bill_of_materials["components"]]
-    return {part["name"]: part["version"] for part in every if not part.get("purl", "").startswith("pkg:deb/")}
+    of_python = [part for part in every if not part.get("purl", "").startswith("pkg:deb/")]
+    return dict(normalised(part["name"], part["version"]) for part in of_python)
+
+
+def normalised(name: str, version: str) -> tuple[str, str]:
+    """As a wheel has it: pyproject.toml says `0.1.0-rc.1` where METADATA says `0.1.0rc1`."""
+    return canonicalize_name(name), str(Version(version))

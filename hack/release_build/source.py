@@ -1,4 +1,4 @@
-"""The commit that is released, as a clone of its own, so that nothing gets in that is not committed."""
+"""The commit to release, as a separate clone, so that it contains only what is committed."""
 
 import os
 import subprocess
@@ -31,8 +31,8 @@ def identified(root: Path, *, asked: str | None, is_snapshot: bool) -> Identity:
 
 
 def staged(root: Path, release: Identity, folder: Path) -> Path:
-    """The commit in `folder`, with the release's version in it."""
-    os.umask(0o022)  # the modes of the files get into archives
+    """The commit in `folder`, with the version of the release."""
+    os.umask(0o022)  # the archives contain the file modes
     git(root, "clone", "--quiet", "--shared", "--no-checkout", str(root), str(folder))
     git(folder, "checkout", "--quiet", "--detach", release.commit)
     if version_files.project_version(folder) != release.version:

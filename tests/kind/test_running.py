@@ -5,6 +5,7 @@ test looks whether it does.
 """
 
 import json
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,27 +13,33 @@ from functools import partial
 
 import pytest
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.chart import helm
-from tests.e2e.support.objects import all_pods, events_on, group_of, is_bound
-from tests.e2e.support.retries import REPLACED_AT_ONCE, all_live, group_and_size, index_of
-from tests.e2e.support.vault import DAY, aged, bundle, put
-from tests.e2e.support.waiting import always, eventually
-from tests.kind.support.creation import NO_ANSWER, Creation
+from tests.clusters.api import Api, Object, Recording
+from tests.clusters.binding import PARTLY_BOUND_SECONDS, bound_in, seconds_partly_bound
+from tests.clusters.chart import helm
+from tests.clusters.objects import all_pods, events_on, group_of, is_bound
+from tests.clusters.retries import REPLACED_AT_ONCE, all_live, group_and_size, index_of
+from tests.clusters.vault import DAY, aged, bundle, put
+from tests.clusters.waiting import always, eventually
+from tests.kind.support.creation import NO_ANSWER, NOT_STARTED, Creation
 from tests.kind.support.installed import (
     certificate_ends,
     install_if_missing,
     leader,
     lease_writer,
     logs,
+    refused_logins,
     restarts,
     token_in,
     wait_until_ready,
     writer_on_the_lease,
 )
-from tests.kind.support.jobs import UNTIL_TOLD, completes, end, gang_runs_to_its_end, real_gang, running
-from tests.kind.support.machine import Kind, Kinds
+from tests.kind.support.jobs import UNTIL_ENDED, completes, end, gang_runs_to_its_end, real_gang, running
+from tests.kind.support.machine import IMAGE, Kind, Kinds, run
+from tests.unit.dockerfile import MAX_BYTES, PYTHON
 
+logger = logging.getLogger("kind")
+
+UNPACKED = "import pathlib; print(sum(each.lstat().st_size for each in pathlib.Path('/opt/muster').rglob('*')))"
 WAITS_SECONDS = 5
 RENEWED_SECONDS = 90
 REREAD_SECONDS = 90
@@ -64,6 +71,14 @@ def rotation(kinds: Kinds) -> Iterator[Rotation]:
         yield Rotation(counted, old)
 
 
+def test_the_image_has_at_most_110_mb_unpacked(installed: Kind) -> None:
+    """As tests/unit/test_image_content.py has it of a copy. The image has no shell."""
+    docker = ("docker", "run", "--rm", "--network=none", "--entrypoint", PYTHON, IMAGE)
+    size = int(run(*docker, "-c", UNPACKED))
+    logger.info("%s has %.1f MB in /opt/muster", IMAGE, size / 1e6)
+    assert 0 < size <= MAX_BYTES
+
+
 def test_helm_test(installed: Kind) -> None:
     assert "Phase:          Succeeded" in helm("test", "muster", "--timeout", "60s", kubeconfig=installed.kubeconfig)
 
@@ -86,15 +101,19 @@ def test_a_gang_that_does_not_fit_waits_as_a_whole_and_starts_once_there_is_room
     assert None not in {group_of(pod) for pod in pods}
     waits = partial(all_pods, api, namespace, "train", size, lambda pod: not is_bound(pod))
     always(lambda: bool(waits()), "the gang waits as a whole", WAITS_SECONDS)
-    api.delete("jobs", "blocking", namespace)
-    completes(api, namespace, "train")
+    with Recording(api, "pods", namespace) as recorded:
+        api.delete("jobs", "blocking", namespace)
+        completes(api, namespace, "train")
+        names = {pod["metadata"]["name"] for pod in pods}
+        eventually(lambda: names <= bound_in(recorded).keys(), "the watch shows that every pod was bound")
+    assert seconds_partly_bound(recorded, "train", size) <= PARTLY_BOUND_SECONDS
 
 
 def test_a_worker_that_fails_is_retried_and_the_gang_is_resized(installed: Kind, namespace: str) -> None:
     """One index has ended when another fails: the new pod must not wait for four others."""
     api, size = installed.api, 4
     job = api.create(
-        "jobs", real_gang("train", size, UNTIL_TOLD, podFailurePolicy=REPLACED_AT_ONCE["podFailurePolicy"]), namespace
+        "jobs", real_gang("train", size, UNTIL_ENDED, podFailurePolicy=REPLACED_AT_ONCE["podFailurePolicy"]), namespace
     )
     pods = {index_of(pod): pod for pod in running(api, namespace, "train", size)}
     group, before = group_and_size(api, namespace, job)
@@ -139,7 +158,7 @@ def test_the_certificate_is_renewed_under_job_creation(installed: Kind, namespac
 def test_the_api_server_restarts_under_job_creation(installed: Kind, namespace: str) -> None:
     node = f"{installed.name}-control-plane"
     before, counted = _api_server(installed, node), restarts(installed.api)
-    with Creation(installed.api, namespace) as creation:
+    with Creation(installed.api, namespace, expected=NOT_STARTED) as creation:
         installed.on_node(node, "crictl", "stop", "--timeout", "0", before)
         eventually(lambda: _api_server(installed, node) not in {"", before}, "another container runs", 90, every=1)
         eventually(lambda: _answers(installed.api), "the API server answers", 90, every=0.5)
@@ -158,8 +177,7 @@ def test_muster_uses_the_token_that_the_kubelet_has_renewed(
         creation.whole_gangs()
     assert lease_writer(api) == token_in(installed, leader(api))
     assert restarts(api) == rotation.restarts, "Muster restarted"
-    refused = [line for line in logs(installed).splitlines() if "401" in line or "Unauthorized" in line]
-    assert refused == []
+    assert refused_logins(logs(installed)) == []
 
 
 def _api_server(kind: Kind, node: str) -> str:

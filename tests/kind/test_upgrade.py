@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.e2e.support.chart import NAMESPACE, helm
-from tests.e2e.support.chart_cluster import older_chart
+from tests.clusters.chart import NAMESPACE, helm
+from tests.clusters.chart_cluster import older_chart
 from tests.kind.support.creation import Creation
 from tests.kind.support.installed import image_flags, nodes_of_replicas, replicas, wait_until_ready
 from tests.kind.support.machine import IMAGE, Kind

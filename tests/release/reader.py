@@ -1,7 +1,6 @@
 """Somebody who has the files of a release and types what the pages say."""
 
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,16 +28,19 @@ PLACEHOLDERS = {
 class Reader:
     dist: Path
     home: Path
-    """An empty home directory: no configuration, no cache, no krew."""
+    """An empty home directory: no configuration, no cache, no plugin."""
 
     @property
     def version(self) -> str:
         (chart,) = self.dist.glob("muster-*.tgz")
         return chart.name.removeprefix("muster-").removesuffix(".tgz")
 
-    def follow(self, page: str, test: str, folder: Path | None = None) -> str:
-        """Run the page's commands of that name as one script, in the folder with the files or in another one."""
+    def follow(self, page: str, test: str, folder: Path | None = None, flags: str = "") -> str:
+        """Run the page's commands of that name as one script, in the folder with the files or in another one. `flags`
+        are added to the first command, where the page says to add them."""
         text = script((ROOT / page).read_text(), test, PLACEHOLDERS)
+        if flags:
+            text = text.replace("\n", f" {flags}\n", 1)
         if project_version() in text:
             text = with_version(text, PLACES["docs/install.md"], self.version)
         return self.run(text, folder)
@@ -67,15 +69,16 @@ class Reader:
         """kubectl, helm, kind and krew, as the reader has installed them."""
         folder = self.home / "programs"
         folder.mkdir(exist_ok=True)
-        own_kind = shutil.which("kind")
         programs = {
             "kubectl": ensure_binaries()[KUBECTL],
             "helm": tool(HELM),
-            "kind": Path(own_kind) if own_kind else tool(KIND),
+            "kind": tool(KIND),
             "kubectl-krew": tool(KREW),
         }
         for name, path in programs.items():
             (folder / name).symlink_to(path)
+        # Installing krew clones krew's index, and `krew list` fails without an index. This one has no plugins.
+        subprocess.run(["git", "init", "--quiet", str(self.home / ".krew/index/default")], check=True)
         return folder
 
 

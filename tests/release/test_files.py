@@ -12,9 +12,11 @@ from tests.release.reader import ROOT, Reader
 
 PAGE = "docs/install.md"
 VALIDATE = """
+import sys
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
-sys.exit(str(JsonStrictValidator(SchemaVersion.V1_6).validate_str(sys.stdin.read()) or ""))
+error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(sys.stdin.read())
+sys.exit(None if error is None else str(error))
 """
 
 
@@ -58,20 +60,34 @@ def test_the_demo_gang_starts_with_the_muster_of_the_wheel(from_wheel: str, read
 def test_krew_installs_the_plugin(reader: Reader) -> None:
     assert reader.follow(PAGE, "krew").splitlines()[-1] == f"muster {reader.version}"
     assert "leave" in reader.run("kubectl muster --help")
-    assert reader.run("kubectl krew list").split() == ["muster"]
+    # krew says `detached` for a plugin that comes from a manifest and not from an index.
+    assert reader.run("kubectl krew list").split() == ["detached/muster"]
+    reader.follow(PAGE, "krew uninstall")
+    assert reader.run("kubectl krew list").split() == []
+    reader.run("! kubectl muster version")
+
+
+def validated(bill: str) -> subprocess.CompletedProcess[str]:
+    python = build_environment(ROOT) / "bin/python"
+    return subprocess.run([str(python), "-c", VALIDATE], input=bill, capture_output=True, text=True, check=False)
 
 
 def test_the_bill_of_materials_is_valid(dist: Path) -> None:
-    python = build_environment(ROOT) / "bin/python"
-    text = (dist / "sbom.cdx.json").read_text()
-    done = subprocess.run([str(python), "-c", VALIDATE], input=text, capture_output=True, text=True, check=False)
+    done = validated((dist / "sbom.cdx.json").read_text())
     assert done.returncode == 0, done.stderr
+
+
+def test_an_invalid_bill_of_materials_is_found(dist: Path) -> None:
+    bill = json.loads((dist / "sbom.cdx.json").read_text())
+    done = validated(json.dumps({**bill, "serialNumber": "urn:none"}))
+    assert done.returncode == 1
+    assert done.stderr.startswith("'urn:none' does not match")
 
 
 def test_the_bill_of_materials_is_what_the_image_contains(dist: Path) -> None:
     (image,) = dist.glob("*-image.tar")
     bill = json.loads((dist / "sbom.cdx.json").read_text())
-    listed = {name.lower().replace("_", "-"): version for name, version in sbom.python_packages(bill).items()}
-    assert listed == image_contents.python_packages(image)
+    assert sbom.python_packages(bill) == image_contents.python_packages(image)
     debian = {part["purl"] for part in bill["components"] if part.get("purl", "").startswith("pkg:deb/")}
+    assert debian
     assert debian == {package.url for package in image_contents.debian_packages(image)}

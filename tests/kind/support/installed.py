@@ -7,16 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.chart import NAMESPACE
-from tests.e2e.support.replicas import WEBHOOKS, registered
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api, Object
+from tests.clusters.chart import NAMESPACE
+from tests.clusters.replicas import WEBHOOKS, registered
+from tests.clusters.waiting import eventually
+from tests.kind.support.kept_logs import keep_logs
 from tests.kind.support.machine import IMAGE, Kind
 
 OPERATOR = "app.kubernetes.io/component=operator"
 TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 LEASE_WRITER = "test.muster.dev/credential"
 READY_SECONDS = 90
+REFUSED_LOGIN = re.compile(r"Unauthorized|HTTP 401\b|\(401\)|(?i:\b(?:status|code)\W{1,3}401\b)")
 EXPIRES = re.compile(r"^muster_certificate_expiry_timestamp_seconds (\S+)$", re.MULTILINE)
 
 
@@ -52,6 +54,7 @@ def wait_until_ready(kind: Kind) -> list[Object]:
 
     pods = eventually(both, "both replicas are ready", READY_SECONDS, every=0.5)
     eventually(lambda: len(registered(kind.api)) == len(WEBHOOKS), "the webhooks are registered", READY_SECONDS)
+    assert keep_logs(kind) >= len(pods), "the logs of the replicas are not on their nodes"
     return pods
 
 
@@ -94,6 +97,11 @@ def certificate_ends(api: Api) -> set[float]:
 def logs(kind: Kind) -> str:
     command = ("logs", "--namespace", NAMESPACE, "--selector", OPERATOR, "--tail=-1", "--prefix")
     return kind.kubectl(*command)
+
+
+def refused_logins(log: str) -> list[str]:
+    """The lines about a token that the API server did not accept. The digits alone are also in times and in names."""
+    return [line for line in log.splitlines() if REFUSED_LOGIN.search(line)]
 
 
 def token_in(kind: Kind, pod: Object) -> str:

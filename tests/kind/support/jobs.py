@@ -3,14 +3,14 @@
 from functools import partial
 from typing import Any
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.objects import all_pods, gang_job, group_of, is_complete, is_running
-from tests.e2e.support.pairs import assert_one_pair
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api, Object
+from tests.clusters.objects import all_pods, gang_job, group_of, is_complete, is_running
+from tests.clusters.pairs import assert_one_pair
+from tests.clusters.waiting import eventually
+from tests.clusters.workers import IMAGE
 from tests.kind.support.machine import Kind
 
-BUSYBOX = "docker.io/library/busybox:1.35"
-UNTIL_TOLD = "until [ -s /tmp/exit ]; do sleep 0.2; done; exit $(cat /tmp/exit)"
+UNTIL_ENDED = "until [ -s /tmp/exit ]; do sleep 0.2; done; exit $(cat /tmp/exit)"
 STARTED_SECONDS = 60
 
 
@@ -19,15 +19,15 @@ def real_gang(name: str, size: int = 3, command: str = "sleep 1", cpu: str = "10
     body = gang_job(name, size, cpu=cpu, **spec)
     pod = body["spec"]["template"]["spec"]
     pod |= {"terminationGracePeriodSeconds": 1, "automountServiceAccountToken": False}
-    pod["containers"][0] |= {"image": BUSYBOX, "imagePullPolicy": "IfNotPresent", "command": ["sh", "-c", command]}
+    pod["containers"][0] |= {"image": IMAGE, "imagePullPolicy": "IfNotPresent", "command": ["sh", "-c", command]}
     return body
 
 
 def end(kind: Kind, pod: Object, code: int) -> None:
-    """A pod that runs `UNTIL_TOLD` ends with that exit code."""
+    """A pod that runs `UNTIL_ENDED` ends with that exit code."""
     metadata = pod["metadata"]
-    told = f"echo {code} >/tmp/exit"
-    kind.kubectl("exec", "--namespace", metadata["namespace"], metadata["name"], "--", "sh", "-c", told)
+    exit_now = f"echo {code} >/tmp/exit"
+    kind.kubectl("exec", "--namespace", metadata["namespace"], metadata["name"], "--", "sh", "-c", exit_now)
 
 
 def running(api: Api, namespace: str, name: str, size: int, seconds: float = STARTED_SECONDS) -> list[Object]:
@@ -39,9 +39,9 @@ def completes(api: Api, namespace: str, name: str, seconds: float = STARTED_SECO
     eventually(partial(is_complete, api, namespace, name), f"{name} is complete", seconds)
 
 
-def gang_runs_to_its_end(kind: Kind, namespace: str, name: str = "train", size: int = 3) -> None:
+def gang_runs_to_its_end(kind: Kind, namespace: str, name: str = "train", size: int = 3, **spec: Any) -> None:
     """All its pods start, in one group, and the Job completes."""
-    job = kind.api.create("jobs", real_gang(name, size), namespace)
+    job = kind.api.create("jobs", real_gang(name, size, **spec), namespace)
     completes(kind.api, namespace, name)
     assert_one_pair(kind.api, namespace, job, size)
     found = {(group_of(pod), pod["status"]["phase"]) for pod in all_pods(kind.api, namespace, name, size)}

@@ -5,15 +5,16 @@ import os
 import subprocess
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.chart_cluster import everything_in
-from tests.e2e.support.chart_cluster import kubectl as call_kubectl
-from tests.e2e.support.clusters import ROOT, Cluster
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api, Object
+from tests.clusters.chart_cluster import everything_in
+from tests.clusters.chart_cluster import kubectl as call_kubectl
+from tests.clusters.cluster import ROOT, Cluster
+from tests.clusters.waiting import eventually
 
 logger = logging.getLogger("kind")
 
@@ -23,6 +24,7 @@ GROUPS = {"native": "scheduling.k8s.io", "crd": "scheduling.k8s.io", "stock": "s
 OURS = "test-"
 """How the names of the tests' own namespaces begin."""
 GONE_SECONDS = 90
+COLLECTED_SECONDS = 30
 
 
 def run(*command: str | Path, env: dict[str, str] | None = None, seconds: float = 300) -> str:
@@ -86,8 +88,15 @@ class Kind:
         assert not self.kubeconfig.exists(), "kind-down left its kubeconfig"
 
     def containers(self) -> list[str]:
+        return self._listed("--all")
+
+    def running_workers(self) -> list[str]:
+        """Their containers, also of those that take no pods now."""
+        return self._listed("--filter", "label=io.x-k8s.kind.role=worker")
+
+    def _listed(self, *flags: str) -> list[str]:
         label = f"label=io.x-k8s.kind.cluster={self.name}"
-        return run("docker", "ps", "--all", "--quiet", "--filter", label).split()
+        return run("docker", "ps", "--quiet", "--filter", label, *flags).split()
 
     def on_node(self, node: str, *command: str) -> str:
         return run("docker", "exec", node, *command)
@@ -117,6 +126,16 @@ class Kind:
 
         eventually(none_left, "every namespace of the tests is gone", GONE_SECONDS, every=0.5)
 
+    def assert_nothing_left_behind(self, expected: Sequence[str] = ()) -> None:
+        """What the garbage collector removes goes a moment later."""
+
+        def nothing() -> bool:
+            left = self.left_behind(expected)
+            assert not left, f"{left}"
+            return True
+
+        eventually(nothing, "nothing is left behind", COLLECTED_SECONDS)
+
     def left_behind(self, expected: Sequence[str] = ()) -> list[str]:
         """What is there now and was not before Muster came: `Kind/namespace/name`. Namespaces of the tests do not
         count, nor what begins as one of `expected`."""
@@ -128,24 +147,55 @@ class Kind:
 
 
 class Kinds:
-    """At most one cluster at a time: the machine has few cores."""
+    """The cluster in use, and the next one, which is made meanwhile. Never more: the machine has few cores."""
 
     def __init__(self) -> None:
         self._current: Kind | None = None
+        self._next: Future[Kind] | None = None
+        self._background = ThreadPoolExecutor(1)
 
     def at(self, profile: str) -> Kind:
         if self._current is None or self._current.profile != profile:
-            self.down()
-            logger.info("making the %s cluster", profile)
-            self._current = Kind(profile)
-            self._current.up()
+            self._remove()
+            self.prepare(profile)
+            self._current = self._made()
+            assert self._current.profile == profile, "the cluster of another profile was made ahead"
         return self._current
 
+    @property
+    def current(self) -> Kind | None:
+        return self._current
+
+    def prepare(self, profile: str) -> None:
+        """Begin to make the cluster that comes next."""
+        if self._next is None and (self._current is None or self._current.profile != profile):
+            self._next = self._background.submit(_made, profile)
+
     def down(self) -> None:
+        try:
+            self._remove()
+        finally:
+            if self._next is not None:
+                self._made().down()
+            self._background.shutdown()
+
+    def _made(self) -> Kind:
+        assert self._next is not None
+        coming, self._next = self._next, None
+        return coming.result()
+
+    def _remove(self) -> None:
         current, self._current = self._current, None
         if current is not None:
             logger.info("removing the %s cluster", current.profile)
             current.down()
+
+
+def _made(profile: str) -> Kind:
+    logger.info("making the %s cluster", profile)
+    kind = Kind(profile)
+    kind.up()
+    return kind
 
 
 def _takes_pods(node: Object) -> bool:

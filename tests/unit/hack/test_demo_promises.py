@@ -164,7 +164,7 @@ class TestStarting:
         whole.binds(0, 1)
         assert promises.half_started(whole.gang, now=7.0) == "train was half started for 7.0 s"
 
-    def test_nobody_bound_is_not_half(self, whole: Cluster) -> None:
+    def test_no_pod_bound_is_not_half(self, whole: Cluster) -> None:
         assert promises.half_started(whole.gang, now=99.0) is None
 
 
@@ -179,50 +179,50 @@ class TestWaiting:
         assert promises.started_too_soon(whole.gang, room_at=4.0) is None
         assert promises.started_too_soon(whole.gang, room_at=6.0) is not None
 
-    def test_told_why(self, whole: Cluster) -> None:
-        assert promises.waits_untold(whole.gang) == "nothing says why train waits"
+    def test_says_why_it_waits(self, whole: Cluster) -> None:
+        assert promises.waits_without_reason(whole.gang) == "nothing says why train waits"
         whole.sees(Kind.POD_GROUP, pod_group("no room"), "MODIFIED")
-        assert promises.waits_untold(whole.gang) is None
+        assert promises.waits_without_reason(whole.gang) is None
         assert promises.why_it_waits(whole.gang) == "no room"
 
 
 class TestPlainJob:
     def test_kept(self, cluster: Cluster) -> None:
         cluster.sees(Kind.POD, pod(0, group=None))
-        assert promises.drawn_into_a_gang(cluster.gang) is None
+        assert promises.has_a_group(cluster.gang) is None
 
     def test_pod_with_a_group(self, cluster: Cluster) -> None:
         cluster.sees(Kind.POD, pod(0))
-        assert promises.drawn_into_a_gang(cluster.gang) == "train-0 of train names a PodGroup"
+        assert promises.has_a_group(cluster.gang) == "train-0 of train names a PodGroup"
 
     def test_workload(self, cluster: Cluster) -> None:
         cluster.sees(Kind.WORKLOAD, workload())
-        assert promises.drawn_into_a_gang(cluster.gang) == "train got a Workload or a PodGroup"
+        assert promises.has_a_group(cluster.gang) == "train got a Workload or a PodGroup"
 
 
 class TestEvents:
     def test_of_muster_only(self, cluster: Cluster) -> None:
         for reason in promises.OWN_EVENTS:
             cluster.sees(Kind.EVENT, event(reason, "somebody-else"))
-        assert promises.events_unasked(cluster.gang) is None
+        assert promises.unexpected_events(cluster.gang) is None
         assert (
             promises.events_missing(cluster.gang) == "train has no event WorkloadCreated and no event PodGroupCreated"
         )
 
-    def test_told(self, cluster: Cluster) -> None:
+    def test_posted(self, cluster: Cluster) -> None:
         for reason in promises.OWN_EVENTS:
             cluster.sees(Kind.EVENT, event(reason))
         assert promises.events_missing(cluster.gang) is None
-        assert promises.events_unasked(cluster.gang) == "train got Muster's event WorkloadCreated"
+        assert promises.unexpected_events(cluster.gang) == "train got Muster's event WorkloadCreated"
 
 
 class TestUntouched:
     def test_status_is_the_job_controllers(self, whole: Cluster) -> None:
         whole.sees(Kind.JOB, {**job(), "status": {"active": 3}}, "MODIFIED")
-        assert promises.changed_by_somebody(whole.gang) is None
+        assert promises.changed(whole.gang) is None
 
     @pytest.mark.parametrize(
-        ("after", "complaint"),
+        ("after", "problem"),
         [
             (job(manager="muster"), "train was written by muster"),
             (job(labels={"a": "b"}), "metadata.labels of train is not what was submitted"),
@@ -230,9 +230,9 @@ class TestUntouched:
             (job(completion_mode="NonIndexed"), "the spec of train is not what was submitted"),
         ],
     )
-    def test_changed(self, whole: Cluster, after: Body, complaint: str) -> None:
+    def test_changed(self, whole: Cluster, after: Body, problem: str) -> None:
         whole.sees(Kind.JOB, after, "MODIFIED")
-        assert promises.changed_by_somebody(whole.gang) == complaint
+        assert promises.changed(whole.gang) == problem
 
 
 class TestDeletion:
@@ -261,24 +261,24 @@ class TestLines:
     def test_verdicts(self, cluster: Cluster) -> None:
         lines: list[str] = []
         audience = Lines(Show(cluster.record, cpus=16), lines.append)
-        audience.judged(Promise.ORDER, None)
-        audience.judged(Promise.DELETED, "a pod is left")
+        audience.checked(Promise.ORDER, None)
+        audience.checked(Promise.DELETED, "a pod is left")
         assert "✓ every gang got its Workload" in lines[0]
         assert lines[1].endswith("Workload: a pod is left")
         assert "✗" in lines[1]
 
 
 def test_a_broken_promise_is_named_and_fails_the_demo(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    from demo_show.main import _tell_outcome
+    from demo_show.main import _print_outcome
 
-    show = Show(cluster.record, cpus=16, verdicts=dict.fromkeys(Promise))
-    assert _tell_outcome(show, 30.0)
-    show.verdicts[Promise.NEVER_HALF] = "train was half started for 3.0 s"
-    assert not _tell_outcome(show, 30.0)
+    show = Show(cluster.record, cpus=16, results=dict.fromkeys(Promise))
+    assert _print_outcome(show, 30.0)
+    show.results[Promise.NEVER_HALF] = "train was half started for 3.0 s"
+    assert not _print_outcome(show, 30.0)
     assert "BROKEN: no gang was ever half started for longer than 2 s: train was" in capsys.readouterr().out
 
 
 def test_a_promise_that_was_not_checked_fails_the_demo(cluster: Cluster) -> None:
-    from demo_show.main import _tell_outcome
+    from demo_show.main import _print_outcome
 
-    assert not _tell_outcome(Show(cluster.record, cpus=16), 30.0)
+    assert not _print_outcome(Show(cluster.record, cpus=16), 30.0)

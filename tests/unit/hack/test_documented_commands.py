@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from documented_commands import Block, blocks, script
+from documented_commands import Block, blocks, file, script
 
 ROOT = Path(__file__).parents[3]
 PAGES = ("docs/install.md", "docs/managed-clusters.md")
@@ -29,6 +29,10 @@ cloud
 ```sh
 second
 ```
+<!-- test: settings -->
+```yaml
+a: 1
+```
 """
 
 
@@ -45,6 +49,16 @@ def test_a_script_is_all_blocks_of_a_name() -> None:
     assert script(PAGE, "one", {"REGISTRY": "registry.example"}) == "first registry.example\nsecond\n"
     with pytest.raises(KeyError, match="no block is marked `test: two`"):
         script(PAGE, "two", {})
+
+
+def test_a_file_is_the_block_of_its_name() -> None:
+    assert file(PAGE, "settings") == "a: 1\n"
+
+
+def test_the_install_page_has_the_kustomization_that_tests_use() -> None:
+    assert "resources:" in file((ROOT / "docs/install.md").read_text(), "kustomization")
+    for test in ("tests/kind/test_leaving.py", "tests/release/test_install_page.py"):
+        assert '"kustomization")' in (ROOT / test).read_text()
 
 
 @pytest.mark.parametrize("page", PAGES)

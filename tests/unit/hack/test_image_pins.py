@@ -92,28 +92,26 @@ ADVICE = "Run `make image-pins` where the registry can be reached."
 FAILURES: dict[str, tuple[tuple[str, ...], str]] = {
     "no registry answers": ((NO_BUILDX, NO_REGISTRY), unreachable(TAGS[0], "dial tcp: no such host")),
     "an engine says nothing": ((), unreachable(TAGS[0], "it does not say why")),
-    "only the last cannot be had": (
+    "only the last has no digest": (
         (f'[ "$4" != {TAGS[2]} ] && ' + BUILDX, NO_REGISTRY),
         unreachable(TAGS[2], "dial tcp: no such host"),
     ),
     "the image is one of this machine": (
         (NO_BUILDX, PULL, NONE),
-        f"docker has {TAGS[0]} without a digest of its registry; nothing was changed. Pull it again by hand.",
+        f"docker has {TAGS[0]} without a registry digest; nothing was changed. Pull the image again.",
     ),
 }
 
 
 @pytest.mark.parametrize(("answers", "sentence"), FAILURES.values(), ids=FAILURES)
-def test_where_a_digest_cannot_be_had_one_sentence_says_so(
-    clone: Path, answers: tuple[str, ...], sentence: str
-) -> None:
+def test_a_missing_digest_is_one_sentence(clone: Path, answers: tuple[str, ...], sentence: str) -> None:
     before = texts(clone)
     done = run(clone, *answers)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"image-pins: {sentence}\n")
     assert texts(clone) == before
 
 
-def test_the_engine_can_be_another(clone: Path) -> None:
+def test_podman_works_as_the_engine(clone: Path) -> None:
     assert run(clone, NO_BUILDX, PULL, LONG, engine="podman").returncode == 0
 
 
@@ -123,7 +121,7 @@ def test_an_engine_that_is_not_installed(clone: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["", "NODE_IMAGE_TAG=kindest/node\n", SETTINGS.format(pin="") * 2])
-def test_a_line_that_is_missing_or_there_twice_is_no_guess(clone: Path, line: str) -> None:
+def test_a_missing_or_repeated_line_is_an_error(clone: Path, line: str) -> None:
     (clone / "hack/kind-settings").write_text(line)
     done = run(clone, BUILDX)
     assert done.returncode == 1

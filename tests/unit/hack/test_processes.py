@@ -99,7 +99,7 @@ def test_a_lock_file_is_removed_unless_somebody_holds_it(tmp_path: Path) -> None
     assert not lock.exists()
 
 
-def test_a_plan_of_another_version_is_told(layout: ClusterLayout) -> None:
+def test_a_plan_of_another_version_is_an_error(layout: ClusterLayout) -> None:
     layout.plan_file.write_text('{"generation": 1, "starter": null, "ports": {"etcd": 1}, "components": []}')
     with pytest.raises(ClusterError, match="started by another version"):
         Plan.read(layout)

@@ -62,7 +62,9 @@ def test_tag_version_and_heading_agree() -> None:
         pytest.param(["v0.2.0-dev.3"], None, "0.2.0-dev.3", {"0.2.0-dev.3"}, "needs X.Y.Z", id="named like a snapshot"),
     ],
 )
-def test_what_is_refused(tags: list[str], asked: str | None, version: str, headings: set[str], why: str) -> None:
+def test_a_mismatch_of_tag_version_and_changelog_is_refused(
+    tags: list[str], asked: str | None, version: str, headings: set[str], why: str
+) -> None:
     with pytest.raises(ReleaseRefused) as refused:
         released(tags, asked, version, headings, COMMIT)
     assert why in str(refused.value)
@@ -73,7 +75,7 @@ def test_one_of_two_tags_is_chosen() -> None:
     assert released(["v0.2.0", "v0.2"], "v0.2.0", "0.2.0", {"0.2.0"}, COMMIT).version == "0.2.0"
 
 
-def test_a_snapshot_says_that_it_is_one() -> None:
+def test_a_snapshot_has_a_snapshot_version() -> None:
     dry_run = snapshot(405, "0.2.0", {"Unreleased", "0.1.0"}, COMMIT)
     assert (dry_run.version, dry_run.section, dry_run.ref) == ("0.2.0-dev.405", "Unreleased", COMMIT[0])
 
@@ -110,12 +112,12 @@ def git(root: Path, *command: str) -> None:
 
 def test_a_tagged_clean_clone_is_released_at_the_commits_date(repository: Path) -> None:
     release = identified(repository, asked=None, is_snapshot=False)
-    told = subprocess.run(["git", "show", "-s", "--format=%H %ct"], cwd=repository, capture_output=True, check=True)
-    assert f"{release.commit} {release.epoch}" == told.stdout.decode().strip()
+    shown = subprocess.run(["git", "show", "-s", "--format=%H %ct"], cwd=repository, capture_output=True, check=True)
+    assert f"{release.commit} {release.epoch}" == shown.stdout.decode().strip()
     assert release.version == "0.2.0"
 
 
-def test_changes_that_are_not_committed_stop_it(repository: Path) -> None:
+def test_uncommitted_changes_stop_the_release(repository: Path) -> None:
     (repository / "README.md").write_text("`muster-0.2.0.tgz` and more\n")
     with pytest.raises(ReleaseRefused, match="not committed"):
         identified(repository, asked=None, is_snapshot=False)

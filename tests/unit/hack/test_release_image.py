@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import json
+import subprocess
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 
 from release_build.errors import ReleaseRefused
-from release_build.image import OWN_LAYERS, layers_of, normalised, with_time
+from release_build.identity import Identity
+from release_build.image import OWN_LAYERS, architecture, layers_of, normalised, with_time
+from release_build.image_build import built
 from release_build.image_contents import debian_packages, python_packages
 from release_build.sbom import DebianPackage
 
@@ -100,7 +103,7 @@ def test_another_content_gives_other_bytes(tmp_path: Path) -> None:
     assert normalised(path, NAME, EPOCH) != normalised(path, NAME, EPOCH - 1)
 
 
-def test_it_is_an_oci_layout_whose_digests_hold(archive: dict[str, bytes]) -> None:
+def test_the_archive_is_an_oci_layout_with_correct_digests(archive: dict[str, bytes]) -> None:
     assert json.loads(archive["oci-layout"]) == {"imageLayoutVersion": "1.0.0"}
     (pointer,) = json.loads(archive["index.json"])["manifests"]
     assert pointer["annotations"]["io.containerd.image.name"] == "docker.io/library/muster:0.1.0"
@@ -121,7 +124,7 @@ def test_docker_finds_the_same_image_in_it(archive: dict[str, bytes]) -> None:
     assert all(name in archive for name in image["Layers"])
 
 
-def test_the_configuration_loses_what_belongs_to_one_build_and_nothing_else(archive: dict[str, bytes]) -> None:
+def test_the_configuration_loses_only_the_fields_of_one_build(archive: dict[str, bytes]) -> None:
     (image,) = json.loads(archive["manifest.json"])
     config = json.loads(archive[image["Config"]])
     assert config["created"] == "2023-11-14T22:13:20Z"
@@ -145,6 +148,7 @@ def test_what_is_installed_is_read_from_the_archive(tmp_path: Path) -> None:
     path = tmp_path / "n.tar"
     path.write_bytes(normalised(saved(tmp_path / "s.tar", "2026-11-18T10:00:00Z", EPOCH + 1), NAME, EPOCH))
     assert len(list(layers_of(path))) == 2
+    assert architecture(path) == "amd64"
     assert python_packages(path) == {"muster-operator": "0.1.0"}
     assert debian_packages(path) == {DebianPackage("libc6", "2.41-12", "amd64")}
 
@@ -155,8 +159,24 @@ def test_the_dockerfile_adds_as_many_layers_as_are_changed() -> None:
     assert len(adding) == OWN_LAYERS
 
 
-def test_something_else_is_refused(tmp_path: Path) -> None:
+def test_an_archive_of_another_kind_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.tar"
     path.write_bytes(layer({"readme": b""}, 0))
     with pytest.raises(ReleaseRefused, match=r"no manifest\.json: is it what `docker save` writes"):
         normalised(path, NAME, EPOCH)
+
+
+@pytest.mark.parametrize(("version", "own"), [("0.1.0", "yes"), ("0.1.0-rc.1", "yes"), ("0.1.0-dev.405", None)])
+def test_only_a_snapshot_may_have_stand_ins_for_its_bases(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str, own: str | None
+) -> None:
+    seen: list[str | None] = []
+
+    def refuse(command: list[str], env: dict[str, str], **_: object) -> subprocess.CompletedProcess[bytes]:
+        seen.append(env.get("MUSTER_OWN_BASES"))
+        return subprocess.CompletedProcess(command, 1)
+
+    monkeypatch.setattr(subprocess, "run", refuse)
+    with pytest.raises(ReleaseRefused, match="The image was not built"):
+        built(tmp_path, Identity(version, version, "a" * 40, EPOCH), tmp_path)
+    assert seen == [own]

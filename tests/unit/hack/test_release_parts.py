@@ -8,14 +8,16 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from release_build.archives import Entry, repacked, tar_gz
 from release_build.identity import Identity
+from release_build.image_build import notes, read_bases
 from release_build.krew import plugin_archive, plugin_manifest
 from release_build.main import sums
-from release_build.requirements import applicable
-from release_build.sbom import DebianPackage, completed, python_packages
+from release_build.requirements import applicable, machine
+from release_build.sbom import DebianPackage, completed, normalised, python_packages
 
 EPOCH = 1_700_000_000
 RELEASE = Identity("0.1.0", "0.1.0", "a" * 40, EPOCH)
@@ -56,7 +58,7 @@ def test_the_checksums_are_what_sha256sum_checks(tmp_path: Path) -> None:
     assert done.stdout == "a.txt: OK\nb.txt: OK\n"
 
 
-def test_only_what_fits_the_image_is_in_it() -> None:
+def test_the_image_has_only_the_packages_of_its_platform() -> None:
     exported = """\
 aiohttp==3.14.5
 colorama==0.4.6 ; sys_platform == 'win32'
@@ -64,8 +66,22 @@ tomli==2.0.1 ; python_full_version < '3.13'
 uvloop==0.23.0 ; sys_platform != 'win32'
     # via something
 """
-    assert applicable(exported, "3.13") == ["aiohttp==3.14.5", "uvloop==0.23.0"]
-    assert "tomli==2.0.1" in applicable(exported, "3.12")
+    assert applicable(exported, "3.13", "x86_64") == ["aiohttp==3.14.5", "uvloop==0.23.0"]
+    assert "tomli==2.0.1" in applicable(exported, "3.12", "x86_64")
+
+
+@pytest.mark.parametrize(("architecture", "only"), [("amd64", "a==1"), ("arm64", "b==1"), ("aarch64", "b==1")])
+def test_the_image_has_the_packages_of_its_architecture(architecture: str, only: str) -> None:
+    exported = "a==1 ; platform_machine == 'x86_64'\nb==1 ; platform_machine == 'aarch64'\n"
+    assert applicable(exported, "3.13", machine(architecture)) == [only]
+
+
+def test_the_notes_name_the_bases_of_the_image_and_its_stand_ins() -> None:
+    real = read_bases("python:3.13-slim sha256:0a\ngcr.io/distroless/python3 sha256:0b\n")
+    assert notes(real) == (
+        "\n## Bases of the image\n\n- `python:3.13-slim`, `sha256:0a`\n- `gcr.io/distroless/python3`, `sha256:0b`\n"
+    )
+    assert "stand-ins" in notes(read_bases("muster.local/python:3.13-abc sha256:0a\n"))
 
 
 def bom() -> dict[str, Any]:
@@ -84,7 +100,15 @@ def test_the_bill_names_the_packages_of_the_base() -> None:
     assert {"name": "muster:base-packages", "value": "listed"} in done["properties"]
 
 
-def test_the_bill_says_so_where_nobody_knows_the_base() -> None:
+@pytest.mark.parametrize(("version", "in_the_wheel"), [("0.1.0-rc.1", "0.1.0rc1"), ("0.1.0-dev.405", "0.1.0.dev405")])
+def test_the_bill_and_the_wheel_agree_on_a_version(version: str, in_the_wheel: str) -> None:
+    bill = bom()
+    bill["metadata"]["component"]["version"] = version
+    assert python_packages(bill)["muster-operator"] == in_the_wheel
+    assert normalised("Muster_Operator", in_the_wheel) == ("muster-operator", in_the_wheel)
+
+
+def test_the_bill_marks_an_unknown_base() -> None:
     (known,) = completed(bom(), [], RELEASE)["properties"]
     assert known["value"].startswith("unknown")
 

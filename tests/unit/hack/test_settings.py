@@ -19,7 +19,7 @@ from local_cluster.settings import ClusterSettings
         pytest.param({"kcm_flags": ("--v",)}, "--name=value", id="a flag without a value"),
     ],
 )
-def test_what_is_refused(fields: dict[str, Any], sentence: str) -> None:
+def test_wrong_settings_are_refused(fields: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ClusterError, match=sentence):
         ClusterSettings(**fields)
 

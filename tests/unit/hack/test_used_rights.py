@@ -35,19 +35,19 @@ READ_JOBS = {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get"]}
 OWN_SECRET = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "resourceNames": ["ours"]}
 
 
-def told(tmp_path: Path, events: list[dict[str, Any]], documents: list[dict[str, Any]]) -> list[str]:
+def reported(tmp_path: Path, events: list[dict[str, Any]], documents: list[dict[str, Any]]) -> list[str]:
     log = tmp_path / "audit.log"
     log.write_text("".join(json.dumps(event) + "\n" for event in events) + '{"unfinished')
     return differences(rights(documents), uses(log))
 
 
-def test_a_right_that_is_used_is_no_news(tmp_path: Path) -> None:
-    assert told(tmp_path, [logged("get", "jobs", "batch", namespace="a", name="x")], bound([READ_JOBS])) == []
+def test_a_used_right_is_not_reported(tmp_path: Path) -> None:
+    assert reported(tmp_path, [logged("get", "jobs", "batch", namespace="a", name="x")], bound([READ_JOBS])) == []
 
 
-def test_a_right_that_nobody_used_is_one_too_many(tmp_path: Path) -> None:
+def test_an_unused_right_is_reported(tmp_path: Path) -> None:
     both = {**READ_JOBS, "verbs": ["get", "list"]}
-    lines = told(tmp_path, [logged("get", "jobs", "batch", namespace="a", name="x")], bound([both]))
+    lines = reported(tmp_path, [logged("get", "jobs", "batch", namespace="a", name="x")], bound([both]))
     assert lines == ["muster may list jobs.batch (ClusterRole muster), and never did"]
 
 
@@ -59,9 +59,9 @@ CALLS_WITHOUT_A_RIGHT = {
 
 
 @pytest.mark.parametrize("call", CALLS_WITHOUT_A_RIGHT)
-def test_a_call_that_no_right_allows_is_named(tmp_path: Path, call: str) -> None:
+def test_a_call_without_a_right_is_reported(tmp_path: Path, call: str) -> None:
     allowed = logged("get", "jobs", "batch", namespace="a", name="x")
-    (line,) = told(tmp_path, [allowed, CALLS_WITHOUT_A_RIGHT[call]], bound([READ_JOBS]))
+    (line,) = reported(tmp_path, [allowed, CALLS_WITHOUT_A_RIGHT[call]], bound([READ_JOBS]))
     assert line.endswith("no right")
 
 
@@ -69,8 +69,8 @@ def test_a_call_that_no_right_allows_is_named(tmp_path: Path, call: str) -> None
 def test_a_right_on_one_name_in_one_namespace_allows_no_other(tmp_path: Path, namespace: str, name: str) -> None:
     documents = bound([OWN_SECRET], "Role", "muster-system")
     ours = logged("get", "secrets", namespace="muster-system", name="ours")
-    assert told(tmp_path, [ours], documents) == []
-    assert len(told(tmp_path, [ours, logged("get", "secrets", namespace=namespace, name=name)], documents)) == 1
+    assert reported(tmp_path, [ours], documents) == []
+    assert len(reported(tmp_path, [ours, logged("get", "secrets", namespace=namespace, name=name)], documents)) == 1
 
 
 NOT_COUNTED: dict[str, dict[str, Any]] = {
@@ -84,17 +84,19 @@ NOT_COUNTED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("what", NOT_COUNTED)
-def test_what_does_not_count(tmp_path: Path, what: str) -> None:
+def test_these_calls_do_not_count(tmp_path: Path, what: str) -> None:
     used = logged("get", "jobs", "batch", namespace="a", name="x")
-    assert told(tmp_path, [used, {**used, "verb": "delete", **NOT_COUNTED[what]}], bound([READ_JOBS])) == []
+    assert reported(tmp_path, [used, {**used, "verb": "delete", **NOT_COUNTED[what]}], bound([READ_JOBS])) == []
 
 
-def test_a_right_that_no_log_can_show_is_let_be(tmp_path: Path) -> None:
+def test_a_right_that_no_log_can_show_is_not_reported(tmp_path: Path) -> None:
     finalizers = {"apiGroups": ["batch"], "resources": ["jobs/finalizers"], "verbs": ["update"]}
-    assert told(tmp_path, [], bound([finalizers])) == []
+    assert reported(tmp_path, [], bound([finalizers])) == []
 
 
-def test_a_cluster_leaves_its_file_where_somebody_wants_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_writes_its_used_rights_only_if_a_folder_is_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = tmp_path / "audit.log"
     log.write_text(json.dumps(logged("get", "jobs", "batch", namespace="a", name="x")) + "\n")
     monkeypatch.delenv(ENVIRONMENT, raising=False)
