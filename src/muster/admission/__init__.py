@@ -1,1 +1,1 @@
-"""The webhook handlers, and the server that asks them. They ask `core`, and live on when watching dies."""
+"""The webhook handlers and their HTTP server. They use `core`, and keep working when watches fail."""

@@ -1,19 +1,27 @@
-"""The parallelism guard: a gang's size does not change under it."""
+"""The parallelism guard: refuses changes that would give a gang the wrong size."""
 
 import asyncio
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from muster.admission.review import Review
 from muster.api.job import JobView
 from muster.api.keys import Uid
 from muster.api.wire import Unreadable
+from muster.controllers.job.job_reader import JobReader
 from muster.controllers.job.observer import Observer
 from muster.core import messages
-from muster.core.admit import ALLOWED, Verdict, admit_parallelism, cannot_tell, refused
-from muster.core.decide import Rules
-from muster.core.eligibility import preset_group
+from muster.core.admit import (
+    ALLOWED,
+    Verdict,
+    admit_parallelism,
+    cannot_tell,
+    changes_parallelism,
+    parallelism_read,
+    refused,
+)
 from muster.core.observed import Observed
+from muster.core.policy import Rules
 from muster.core.reasons import EventReason, Reason, SilenceReason
 from muster.kube.errors import KubeError
 from muster.runtime.event_recorder import EventRecorder
@@ -24,18 +32,21 @@ from muster.runtime.ttl_cache import TtlCache
 logger = logging.getLogger(__name__)
 
 MOST_EVENTS = 20
-"""Refusals of one Job that are posted within an hour: anybody on the network can ask for one more number."""
+"""Refusals of one Job that are posted within an hour: any client on the network can send one more number."""
 EVENT_SECONDS = 3600.0
 
 
 @dataclass(slots=True)
 class ParallelismGuard:
-    """Answers the API server, and posts each refusal on the Job.
+    """Answers the API server about one change of parallelism, and posts each refusal on the Job.
 
-    Anybody who reaches the port can send a review. One about a Job that does not exist, or has another UID, costs one
+    Owns the number of refusals that it has posted on each Job. It reads the Job and its objects through the observer.
+
+    Any client of the port can send a review. One about a Job that does not exist, or has another UID, costs one
     request at most, and its answer depends on nothing but the review.
     """
 
+    jobs: JobReader
     observer: Observer
     rules: Rules
     recorder: EventRecorder
@@ -43,18 +54,18 @@ class ParallelismGuard:
 
     async def review(self, review: Review, seconds: float) -> Verdict:
         old, new = JobView.parse(review.old), JobView.parse(review.new)
-        if old.parallelism == new.parallelism:
+        if not changes_parallelism(old, new):
             return ALLOWED
         job: JobView | None = None
         try:
             async with asyncio.timeout(seconds):
-                job = await self.observer.find_job(old.ref)
-                seen = await self._observe(job) if job is not None else Observed(None)
-            verdict = admit_parallelism(old, new, seen, self.rules) if seen.job is not None else ALLOWED
+                job = await self.jobs.find(old.ref)
+                seen = await self._observe(old, new, job)
+            verdict = admit_parallelism(old, new, seen, self.rules)
         except (KubeError, TimeoutError) as error:
             verdict = cannot_tell(old, str(error))
         except Unreadable:
-            raise  # not a bug: somebody wrote an object that cannot be read
+            raise  # not a bug: another client wrote an object that cannot be read
         except Exception as error:  # noqa: BLE001 - a bug that one Job meets concerns that Job alone
             self.recorder.internal_error(Task.PARALLELISM_GUARD, old.key, None if review.dry_run else job, error)
             return refused(Reason.MUSTER_FAILED, messages.failed_on_change(old.key.name, kind_of(error)))
@@ -62,19 +73,17 @@ class ParallelismGuard:
             self._report(job, new, verdict)
         return verdict
 
-    async def _observe(self, job: JobView) -> Observed:
-        """What there is for the stored Job: the review may name any PodGroup."""
-        seen = await self.observer.live(job.ref, thorough=True)
-        preset = preset_group(job, self.rules.policy)
-        if not preset:
-            return seen
-        group = await self.observer.pod_group(job.key.namespace, preset)
-        return seen if group is None else replace(seen, pod_groups=(*seen.pod_groups, group))
+    async def _observe(self, old: JobView, new: JobView, job: JobView | None) -> Observed:
+        """Read what the verdict rests on. `job` is the stored one."""
+        seen = Observed(job, form_only=True, will_write=False)
+        while (read := parallelism_read(old, new, seen, self.rules)) is not None:
+            seen = await self.observer.read(read, seen, old.ref)
+        return seen
 
     def _report(self, job: JobView, new: JobView, verdict: Verdict) -> None:
         """Once for each number: a controller that tries again posts nothing more."""
         posted = self._posted.recall(job.uid) or 0
-        if verdict.reason is None:
+        if verdict.allowed or verdict.reason is None:
             return
         if posted >= MOST_EVENTS:
             text = messages.silence(SilenceReason.RATE_LIMITED, verdict.reason)

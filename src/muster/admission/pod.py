@@ -9,13 +9,26 @@ from muster.api.keys import JobRef, Uid
 from muster.api.pod import PodView
 from muster.api.wire import Unreadable
 from muster.controllers.job.gang_former import GangFormer, Unsettled
+from muster.controllers.job.job_reader import JobReader
+from muster.controllers.job.pod_reader import PodReader
 from muster.core import messages
-from muster.core.admit import ALLOWED, Verdict, admit_pod, refused
-from muster.core.decide import Decision, Membership, decide
-from muster.core.observed import Observed
+from muster.core.admit import (
+    ALLOWED,
+    Verdict,
+    admit_at_once,
+    admit_on_failure,
+    admit_pod,
+    admit_pod_of_unreadable,
+    needs_job,
+    refused,
+)
+from muster.core.observed import Pods
+from muster.core.policy import Rules
 from muster.core.reasons import Reason
 from muster.kube.errors import KubeError
-from muster.runtime.internal_errors import kind_of
+from muster.runtime.background import BackgroundTasks
+from muster.runtime.event_recorder import EventRecorder
+from muster.runtime.internal_errors import InternalErrors, kind_of
 from muster.runtime.tasks import Task
 from muster.runtime.ttl_cache import TtlCache
 
@@ -27,9 +40,21 @@ REPORTED_JOBS = 1_000
 
 @dataclass(slots=True)
 class PodWebhook:
+    """Answers the API server about one pod.
+
+    Owns the memory of Jobs on which Muster failed. It asks the gang former, which reads and writes; after a failure it
+    reads the Job and its pods.
+    """
+
     gang_former: GangFormer
+    jobs: JobReader
+    pods: PodReader
+    rules: Rules
+    recorder: EventRecorder
+    errors: InternalErrors
+    background: BackgroundTasks
     fail_open: bool = False
-    """failurePolicy is Ignore: what Muster cannot judge passes without its gang. Otherwise it waits."""
+    """failurePolicy is Ignore: a pod on which Muster fails is admitted without its gang; otherwise it is refused."""
     _reported: TtlCache[Uid, bool] = field(default_factory=lambda: TtlCache(REPORTED_SECONDS, REPORTED_JOBS))
     """Jobs on which Muster failed, and on which it has posted an event or tried to."""
 
@@ -38,68 +63,60 @@ class PodWebhook:
         # In admission the pod's own metadata may still lack its namespace; the request has it.
         pod = replace(PodView.parse(review.new), namespace=review.namespace)
         ref = pod.job
-        if ref is None or self.gang_former.observer.profile.group_of(pod):
+        if ref is None:
             return ALLOWED
-        if not ref.can_exist:
-            return admit_pod(decide(Observed(None), self.gang_former.rules))
+        if (at_once := admit_at_once(ref, self.rules.profile.group_of(pod), self.rules)) is not None:
+            return at_once
         deadline = asyncio.get_running_loop().time() + seconds
         try:
             async with asyncio.timeout_at(deadline):
-                decision = await (self.gang_former.preview(ref) if review.dry_run else self._decide(ref))
+                return await self._decide(ref, review.dry_run)
         except TimeoutError:
             return refused(Reason.NOT_FORMED_IN_TIME, messages.not_formed_in_time(ref.key.name, seconds))
         except (KubeError, Unsettled) as error:
             return refused(Reason.NOT_FORMED_YET, messages.not_formed_yet(ref.key.name, str(error)))
         except Unreadable as error:
-            # Somebody wrote an object that cannot be read. That is no bug, and no pod waits for it.
-            logger.warning("%s: its gang cannot be formed: %s", ref.key, error, extra={"job": ref.key})
-            return Verdict(allowed=True, join=await self._living_group(ref, deadline))
+            verdict = admit_pod_of_unreadable(ref.key.name, self.fail_open, await self._pods(ref, deadline))
+            logger.warning("%s: %s: %s", ref.key, verdict.reason, error, extra={"job": ref.key})
+            return verdict
         except Exception as error:  # noqa: BLE001 - a bug that one Job meets concerns that Job alone
-            return await self._fail(ref, error, deadline, review.dry_run)
-        return admit_pod(decision)
+            self._report(ref, error, review.dry_run)
+            why = messages.failed_on_pod(ref.key.name, kind_of(error))
+            return admit_on_failure(Reason.MUSTER_FAILED, why, self.fail_open, await self._pods(ref, deadline))
 
-    async def _decide(self, ref: JobRef) -> Decision:
-        """A Job can go while its gang is formed. A pod made after that helps nobody, and does harm: the Job controller
-        waits up to five minutes for it before it makes the pods of a new Job of the same name. Refused, it does not."""
-        decision = await self.gang_former.ensure(ref)
-        if decision.membership is not Membership.JOIN or await self.gang_former.observer.exists(ref):
-            return decision
-        return decide(Observed(None), self.gang_former.rules)
-
-    async def _fail(self, ref: JobRef, error: Exception, deadline: float, dry_run: bool) -> Verdict:
-        """The pod follows its living siblings, so that a bug splits no gang. Without any, failurePolicy decides."""
-        self._report(ref, error, dry_run)
-        if group := await self._living_group(ref, deadline):
-            return Verdict(allowed=True, join=group)
-        if self.fail_open:
-            return ALLOWED
-        return refused(Reason.MUSTER_FAILED, messages.failed_on_pod(ref.key.name, kind_of(error)))
+    async def _decide(self, ref: JobRef, dry_run: bool) -> Verdict:
+        if dry_run:
+            verdict = admit_pod(await self.gang_former.preview(ref))
+        else:
+            decision = await self.gang_former.ensure(ref)
+            verdict = admit_pod(decision, not needs_job(decision) or await self.jobs.find(ref) is not None)
+        logger.debug("%s: a pod is %s: %s", ref.key, verdict.outcome, verdict.reason, extra={"job": ref.key})
+        return verdict
 
     def _report(self, ref: JobRef, error: Exception, dry_run: bool) -> None:
-        recorder, job = self.gang_former.recorder, self.gang_former.observer.cache.jobs.get(ref.key)
-        known = job if job is not None and job.uid == ref.uid and not dry_run else None
-        recorder.internal_error(Task.POD_WEBHOOK, ref.key, known, error)
+        known = None if dry_run else self.jobs.cached(ref)
+        self.recorder.internal_error(Task.POD_WEBHOOK, ref.key, known, error)
         if known is None and not dry_run and not self._reported.recall(ref.uid):
             self._reported.remember(ref.uid, True)
-            self.gang_former.background.begin(self._read_and_report(ref, error), f"report {ref.key}")
+            self.background.begin(self._read_and_report(ref, error), f"report {ref.key}")
 
     async def _read_and_report(self, ref: JobRef, error: Exception) -> None:
         """For a Job that the cache does not know: one read, so that a made-up Job costs no more than that."""
         try:
-            if (job := await self.gang_former.observer.job(ref)) is not None:
-                self.gang_former.recorder.post_internal_error(job, error)
+            if (job := await self.jobs.read(ref)) is not None:
+                self.recorder.post_internal_error(job, error)
         except KubeError:
             return  # the leader posts the same event as soon as it can
         except Exception as another:  # noqa: BLE001
-            self.gang_former.recorder.errors.note(Task.POD_WEBHOOK, ref.key, another)
+            self.errors.note(Task.POD_WEBHOOK, ref.key, another)
 
-    async def _living_group(self, ref: JobRef, deadline: float) -> str:
-        """The PodGroup that a living pod of the Job names; empty if there is none, or nobody can tell."""
+    async def _pods(self, ref: JobRef, deadline: float) -> Pods | None:
+        """The Job's pods, read after a failure; None if they cannot be read."""
         try:
             async with asyncio.timeout_at(deadline):
-                return (await self.gang_former.observer.pods(ref)).group
+                return await self.pods.listed(ref)
         except (KubeError, TimeoutError, Unreadable):
-            return ""
+            return None
         except Exception as error:  # noqa: BLE001
-            self.gang_former.recorder.errors.note(Task.POD_WEBHOOK, ref.key, error)
-            return ""
+            self.errors.note(Task.POD_WEBHOOK, ref.key, error)
+            return None

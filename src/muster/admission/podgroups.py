@@ -1,4 +1,4 @@
-"""The PodGroup webhook of the CRD profiles: what the built-in admission plugins do for the built-in PodGroups."""
+"""The PodGroup webhook of the CRD profiles. It does what the built-in admission plugins do for the built-in API."""
 
 import asyncio
 from dataclasses import dataclass
@@ -20,6 +20,8 @@ Patch = list[dict[str, Any]]
 
 @dataclass(slots=True)
 class PodGroupReview:
+    """Answers the API server about one PodGroup with a refusal or with defaults. Owns nothing."""
+
     defaulting: PodGroupDefaulting
     profile: ApiProfile
 

@@ -1,4 +1,4 @@
-"""Reading the bodies of requests: so large, within so much time, and so many bytes of all of them at once."""
+"""Reads request bodies, with limits on the size, the time and the total bytes in memory."""
 
 import asyncio
 from collections import Counter
@@ -9,11 +9,11 @@ from aiohttp import web
 
 KIB, MIB = 1024, 1024 * 1024
 SMALL_BYTES = 64 * KIB
-"""Bodies up to this size are not counted: the number of connections bounds them. Nearly all honest ones are smaller."""
+"""Smaller bodies do not count: the limit of connections bounds them. Nearly all bodies of an API server are smaller."""
 LARGE_BYTES = 16 * MIB
-"""What all larger ones may have together."""
+"""Limit of all larger bodies together."""
 BYTES_PER_SECOND = 8 * MIB
-"""How fast all larger ones are read together. TLS takes time, and small ones need it more."""
+"""Read rate of all larger bodies together. TLS costs CPU time, which small bodies need more."""
 BODY_SECONDS = 5.0
 
 
@@ -29,20 +29,20 @@ class _Body:
 
 
 class BodyReader:
-    """Reads request bodies within bounds of bytes and time.
+    """Reads request bodies within limits of bytes and time.
 
-    Owns the list of large bodies that are being read; together they take at most `total` bytes.
+    Owns the list of large bodies that are being read; together they have at most `total` bytes.
     """
 
     def __init__(self, total: int = LARGE_BYTES, seconds: float = BODY_SECONDS) -> None:
         self._total, self._seconds = total, seconds
         self._large: dict[_Body, None] = {}
-        """The oldest first."""
+        """Oldest first."""
         self._free_at = 0.0
-        """When all that was read so far is paid for."""
+        """When the rate limit allows the next read."""
 
     async def read(self, request: web.Request, limit: int) -> bytes:
-        """The body. Raises the HTTP answer to one that is too large or too slow, or made room for another one."""
+        """The body. Raises an HTTP error if it is too large, too slow, or dropped in favour of another body."""
         too_large = web.HTTPRequestEntityTooLarge(limit, text=f"the body has more than {limit} bytes\n")
         if (request.content_length or 0) > limit:
             raise too_large
@@ -57,14 +57,14 @@ class BodyReader:
                         await self._hold(body, len(chunk))
         except TimeoutError:
             raise web.HTTPRequestTimeout(text=f"the body did not arrive within {self._seconds:g} s\n") from None
-        except (web.RequestPayloadError, OSError):  # nobody is left to read this; aiohttp would log anything else
+        except (web.RequestPayloadError, OSError):  # the peer is gone; aiohttp would log another exception
             raise web.HTTPBadRequest(text="the body is not complete\n") from None
         finally:
             self._large.pop(body, None)
         return bytes(body.content)
 
     async def _hold(self, body: _Body, more: int) -> None:
-        """While this waits, aiohttp stops reading from the connection."""
+        """Wait for the rate limit. During that time aiohttp stops reading from the connection."""
         self._large[body] = None
         while sum(len(each.content) for each in self._large) > self._total and self._drop_one():
             pass
@@ -72,10 +72,10 @@ class BodyReader:
         self._free_at = max(now, self._free_at) + more / BYTES_PER_SECOND
         with suppress(TimeoutError):
             await asyncio.wait_for(body.dropped.wait(), self._free_at - now)
-            raise ConnectionAbortedError("its place went to another body")
+            raise ConnectionAbortedError("the body was dropped to make room for another one")
 
     def _drop_one(self) -> bool:
-        """The oldest one of the peer that has the most: an honest one takes milliseconds."""
+        """Drop the oldest body of the peer that uses the most memory: an API server needs only milliseconds."""
         of_peer = Counter[str]()
         for each in self._large:
             of_peer[each.peer] += len(each.content)

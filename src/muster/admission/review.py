@@ -1,6 +1,6 @@
-"""AdmissionReview in and out.
+"""Reads and writes AdmissionReviews.
 
-Anybody can send one. Only what Muster reads of an object is built; the rest is skipped, whatever it is.
+Any client can send one. Muster builds only the fields of an object that it uses and skips all others.
 """
 
 import base64
@@ -16,22 +16,22 @@ from muster.kube.errors import plain_text
 
 API_VERSION = "admission.k8s.io/v1"
 REFUSED_FOR_NOW = 503
-"""The Job controller tries again on any error; this code says that trying again makes sense."""
+"""The Job controller retries after any error; this code states that a retry can succeed."""
 REFUSED = 403
 
 MAX_UID = 128
-"""Characters of the review's own UID, which the answer repeats."""
+"""Maximum length of the review's own UID, which the answer repeats."""
 MAX_STRINGS = 20_000
 """Strings in a map of labels or annotations. Kubernetes keeps at most 256 KiB of annotations."""
 MAX_PART_BYTES = 64 * 1024
-"""Text of a list, or of a PodGroup's spec."""
+"""Maximum JSON size of a list, or of a PodGroup's spec."""
 
 _ABSENT = msgspec.Raw(b"null")
 _MALFORMED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class NotAReview(ValueError):
-    """The body is no AdmissionReview."""
+    """The body is not an AdmissionReview."""
 
 
 class _Part(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -79,7 +79,7 @@ class _FailurePolicy(_Part):
 
 
 class _Spec(_Part):
-    """Of a Pod, or of a Job."""
+    """The spec of a Pod or of a Job."""
 
     scheduling_group: _Group | None = None
     priority_class_name: str | None = None
@@ -152,10 +152,10 @@ class Review:
     namespace: str
     dry_run: bool
     new: Raw
-    """The object, as far as Muster reads it."""
+    """The fields of the object that Muster uses."""
     old: Raw
     problem: str = ""
-    """Why the objects cannot be read; then there are none here."""
+    """Why the objects cannot be read; then `new` and `old` are empty."""
 
     @classmethod
     def parse(cls, body: bytes, shape: Shape = POD_OR_JOB) -> Self:
@@ -164,7 +164,7 @@ class Review:
         except _MALFORMED as error:
             raise NotAReview(plain_text(str(error))) from error
         if not 0 < len(request.uid) <= MAX_UID:
-            raise NotAReview(f"request.uid has not 1 to {MAX_UID} characters")
+            raise NotAReview(f"request.uid must have 1 to {MAX_UID} characters")
         new: Raw = {}
         old: Raw = {}
         problem = ""
@@ -189,7 +189,7 @@ def _object(raw: msgspec.Raw, shape: Shape) -> Raw:
 
 
 def _built(part: msgspec.Struct) -> dict[str, Any]:
-    """As the parsers of Muster take it: objects of JSON, without what is not set."""
+    """The object as plain dicts, without the fields that are not set."""
     found: dict[str, Any] = {}
     for field, key in zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True):
         value = getattr(part, field)
@@ -203,7 +203,7 @@ def _built(part: msgspec.Struct) -> dict[str, Any]:
 
 
 def _bounded(field: str, text: bytes) -> Any:
-    """Small text becomes few objects; many are never built, since that would stop everything else."""
+    """Parse a short text. A long one is an error, because building many objects blocks the event loop."""
     if (shape := _LISTS.get(field)) is not None:
         if len(text) > MAX_PART_BYTES:
             raise msgspec.DecodeError(f"{field} has more than {MAX_PART_BYTES} bytes")

@@ -1,4 +1,4 @@
-"""The admission server: explicit routes, size limits, a deadline, and an answer to everything."""
+"""The admission server: explicit routes, size limits, a deadline, and an answer to every request."""
 
 import logging
 import re
@@ -28,7 +28,7 @@ from muster.admission.review import (
 from muster.api.profile import ApiProfile
 from muster.api.wire import Unreadable
 from muster.core import messages
-from muster.core.admit import ALLOWED, Verdict, refused
+from muster.core.admit import ALLOWED, Verdict, admit_on_failure, admit_unreadable
 from muster.core.reasons import Reason
 from muster.kube.lanes import Lane, in_lane
 from muster.runtime.health import STAYING, Health
@@ -46,19 +46,19 @@ OBJECT_BYTES = 3 * MIB
 """The largest object that an API server accepts."""
 ONE_OBJECT_BYTES = OBJECT_BYTES + MIB
 TWO_OBJECTS_BYTES = 2 * OBJECT_BYTES + MIB
-"""An update comes with the object as it was. The rest of a review is small."""
+"""An update contains the old and the new object. The rest of a review is small."""
 POD_GROUP_BYTES = 512 * KIB
 DEFAULT_TIMEOUT_SECONDS = 10.0
-"""What the API server waits where a configuration names no timeout."""
+"""The API server's timeout if the webhook configuration sets none."""
 LONGEST_TIMEOUT_SECONDS = 30.0
-"""The longest that a configuration can name."""
+"""The longest timeout that a webhook configuration can set."""
 SHARE_OF_TIMEOUT = 0.8
-"""An answer that comes after the API server gave up is worth nothing."""
+"""Muster answers within this share of the timeout: the API server ignores a later answer."""
 
 LONGEST_DURATION = 32
-"""Characters of a duration that are looked at."""
+"""Maximum length of a duration."""
 UNREADABLE_EVERY_SECONDS = 10.0
-"""How often the log names an object that cannot be read: anybody can send one."""
+"""How often the log names an unreadable object. The log is limited because any client can send one."""
 
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
@@ -66,33 +66,37 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 @dataclass(frozen=True, slots=True)
 class WebhookHandlers:
-    """Who answers, for one profile of the API."""
+    """The webhook handlers of one API profile."""
 
     profile: ApiProfile
     pods: PodWebhook
     guard: ParallelismGuard
     pod_groups: PodGroupReview | None
-    """Only where the PodGroups are Muster's own CRD: the built-in ones are checked by the server."""
+    """Set only with Muster's own CRDs: the API server validates the built-in PodGroups itself."""
     intents: IntentReview | None = None
+    fail_open: bool = False
+    """The pod webhook's failurePolicy is Ignore."""
 
 
 @dataclass(slots=True)
 class AdmissionServer:
-    """The HTTP application of the webhooks, and of health and metrics.
+    """The HTTP applications of the webhooks, and of health and metrics.
 
-    Reads `handlers`, which each generation replaces. It answers every review, whatever fails.
+    Owns the handlers of the current generation and the reader of request bodies. It reads `health` for /livez and
+    /readyz, and counts in `metrics`. It answers every review, whatever fails.
     """
 
     health: Health
+    metrics: Metrics
+    errors: InternalErrors
     handlers: WebhookHandlers | None = None
-    """None until the first API was found. It stays when an API goes: then it says what is wrong."""
-    metrics: Metrics = field(default_factory=Metrics)
+    """None until an API is found. The handlers stay when the API disappears, and then report the problem."""
     bodies: BodyReader = field(default_factory=BodyReader)
-    errors: InternalErrors = field(init=False)
     _logged_at: float = -UNREADABLE_EVERY_SECONDS
 
-    def __post_init__(self) -> None:
-        self.errors = InternalErrors(self.metrics)
+    def use(self, handlers: WebhookHandlers | None) -> None:
+        """Answer with these handlers from now on. They change at run time, when the scheduling API does."""
+        self.handlers = handlers
 
     def application(self) -> web.Application:
         app = web.Application()
@@ -104,7 +108,7 @@ class AdmissionServer:
         return app
 
     def health_application(self) -> web.Application:
-        """For kubelets and Prometheus, which do not know our authority."""
+        """For the kubelet and Prometheus, which do not know Muster's certificate authority."""
         app = web.Application()
         self._add_health(app)
         return app
@@ -150,9 +154,9 @@ class AdmissionServer:
         return web.Response(body=page, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def _alive(self, _: web.Request) -> web.Response:
-        """A loop that is stuck does not answer at all. What heals by itself is no reason to end the process."""
-        hopeless = self.health.hopeless
-        return web.Response(text=f"{hopeless or 'alive'}\n", status=503 if hopeless else 200)
+        """A stuck event loop does not answer at all. Problems that can recover are no reason to restart the process."""
+        restart_reason = self.health.restart_reason
+        return web.Response(text=f"{restart_reason or 'alive'}\n", status=503 if restart_reason else 200)
 
     async def _ready(self, _: web.Request) -> web.Response:
         return web.Response(text=f"{self.health.sentence}\n", status=200 if self.health.ready else 503)
@@ -176,7 +180,7 @@ class AdmissionServer:
         except Unreadable as error:
             verdict = self._unread(webhook.task, str(error))
             body = answer(review, verdict, code=webhook.refusal_code)
-        except Exception as error:  # noqa: BLE001 - the API server gets an answer in any case
+        except Exception as error:  # noqa: BLE001 - the API server must get an answer
             self.errors.note(webhook.task, f"{review.operation} {review.namespace}/{name_of(review.new)}", error)
             why = messages.failed_on("this object", kind_of(error))
             verdict = self._without(webhook.task, Reason.MUSTER_FAILED, why)
@@ -185,23 +189,25 @@ class AdmissionServer:
         self.metrics.admission.labels(webhook.task.value, outcome).observe(time.perf_counter() - began)
         response = web.Response(body=body, content_type="application/json")
         if not self.health.is_well(STAYING):
-            response.force_close()  # the next one has to go to somebody else
+            response.force_close()  # the API server must connect to another replica
         return response
 
     def _without(self, webhook: Task, reason: Reason, why: str) -> Verdict:
-        """What is answered where nobody can handle. Advice is left out; everything else waits, as far as it may."""
-        fail_open = webhook is Task.POD_WEBHOOK and self.handlers is not None and self.handlers.pods.fail_open
+        """The answer if no handler can run: advisory webhooks allow, the others refuse, unless set to fail open."""
+        fail_open = webhook is Task.POD_WEBHOOK and self.handlers is not None and self.handlers.fail_open
         advisory = webhook is Task.INTENTS
-        return ALLOWED if advisory or fail_open else refused(reason, why)
+        return admit_on_failure(reason, why, may_pass=advisory or fail_open)
 
     def _unread(self, webhook: Task, problem: str) -> Verdict:
-        """A pod may belong to a gang, so it does not pass without its group. Other objects are not Muster's to stop."""
+        """A pod may belong to a gang, so Muster refuses it. Other unreadable objects are allowed."""
         if webhook is Task.POD_WEBHOOK:
-            return self._without(webhook, Reason.POD_UNREADABLE, messages.pod_unreadable(problem))
-        if time.monotonic() - self._logged_at > UNREADABLE_EVERY_SECONDS:
+            verdict = self._without(webhook, Reason.POD_UNREADABLE, messages.pod_unreadable(problem))
+        else:
+            verdict = admit_unreadable()
+        if verdict.allowed and time.monotonic() - self._logged_at > UNREADABLE_EVERY_SECONDS:
             self._logged_at = time.monotonic()
-            logger.warning("an object that cannot be read passes untouched: %s", problem)
-        return ALLOWED
+            logger.warning("allowed an object that Muster cannot read: %s: %s", verdict.reason, problem)
+        return verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +221,7 @@ class _Webhook:
 
 _PODS = _Webhook(Task.POD_WEBHOOK, frozenset({"CREATE"}), ONE_OBJECT_BYTES, REFUSED_FOR_NOW)
 _GUARD = _Webhook(Task.PARALLELISM_GUARD, frozenset({"UPDATE"}), TWO_OBJECTS_BYTES)
-_POD_GROUPS = _Webhook(Task.POD_GROUPS_WEBHOOK, frozenset({"CREATE"}), POD_GROUP_BYTES, shape=POD_GROUP)
+_POD_GROUPS = _Webhook(Task.POD_GROUP_WEBHOOK, frozenset({"CREATE"}), POD_GROUP_BYTES, shape=POD_GROUP)
 _INTENTS = _Webhook(Task.INTENTS, frozenset({"CREATE", "UPDATE"}), TWO_OBJECTS_BYTES)
 
 Answered = tuple[Verdict, list[dict[str, Any]] | None]
@@ -223,7 +229,7 @@ Handler = Callable[[WebhookHandlers, Review, float], Awaitable[Answered]]
 
 
 def time_to_answer(timeout: str) -> float:
-    """Seconds to answer within, from the API server's own `timeout` parameter (a Go duration such as 2s or 1m30s)."""
+    """Seconds to answer within, from the `timeout` parameter of the request (a Go duration such as 2s or 1m30s)."""
     seconds = _seconds(timeout) if len(timeout) <= LONGEST_DURATION else 0.0
     return SHARE_OF_TIMEOUT * (seconds if 0 < seconds <= LONGEST_TIMEOUT_SECONDS else DEFAULT_TIMEOUT_SECONDS)
 

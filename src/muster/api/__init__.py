@@ -1,1 +1,1 @@
-"""The nouns: what Muster reads and writes, parsed once at the border and trusted inside."""
+"""The API types that Muster reads and writes. Every object is validated once, when it is parsed."""

@@ -1,9 +1,9 @@
 """The reusable building blocks of KEP-6089, for controllers to embed in their own API.
 
-Leaf blocks (`WorkloadPodGroup…`) speak about the pods of one group, composite ones (`WorkloadCompositePodGroup…`) about
-the groups of one composite; the topology constraint is shared. They check shapes, not rules: `muster.workloadbuilder`
-does, so that it can name every wrong field at once. They are read in the spellings of the KEP (`policy`, `constraints`,
-`level`, `disruption`) and of Kubernetes 1.37, and written in the latter.
+Leaf blocks (`WorkloadPodGroup…`) describe the pods of one group, composite ones (`WorkloadCompositePodGroup…`) the
+groups of one composite; both use the same topology constraint. The blocks check types only. `muster.workloadbuilder`
+checks the rules, so that it can report all errors at once. The parser accepts the field names of the KEP (`policy`,
+`constraints`, `level`, `disruption`) and of Kubernetes 1.37; the output has the names of Kubernetes 1.37.
 """
 
 from typing import Annotated
@@ -20,7 +20,7 @@ MAX_CLAIMS = 4
 
 
 class Block(Wire):
-    """A field that the block does not have is an error: an option that nobody knows must not be dropped silently."""
+    """An unknown field is an error: an option must not be dropped silently."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -33,14 +33,14 @@ class TopologyConstraint(Block):
 
 
 class WorkloadPodGroupBasicSchedulingPolicy(Block):
-    """Each pod is scheduled as it comes."""
+    """Each pod is scheduled on its own."""
 
 
 class WorkloadPodGroupGangSchedulingPolicy(Block):
     """All or nothing."""
 
     min_count: Count | None = None
-    """How many pods must be schedulable at the same time. If unset, the controller fills in what fits."""
+    """How many pods must be schedulable at the same time. If unset, the controller sets the default."""
 
 
 class WorkloadPodGroupSchedulingPolicy(Block):
@@ -81,7 +81,7 @@ class WorkloadPodGroupDisruptionMode(Block):
 
 
 class WorkloadPodGroupResourceClaim(Block):
-    """One ResourceClaim that the pods of the group share: an existing one, or one made for the group."""
+    """One ResourceClaim that the pods of the group share: an existing one, or one created for the group."""
 
     model_config = ConfigDict(json_schema_extra=exactly_one("resourceClaimName", "resourceClaimTemplateName"))
 
@@ -90,18 +90,18 @@ class WorkloadPodGroupResourceClaim(Block):
     resource_claim_name: Annotated[Text | None, DNS_SUBDOMAIN] = None
     """Name of a ResourceClaim in the same namespace."""
     resource_claim_template_name: Annotated[Text | None, DNS_SUBDOMAIN] = None
-    """Name of a ResourceClaimTemplate in the same namespace; the claim is made for the group, and goes with it."""
+    """Name of a ResourceClaimTemplate in the same namespace. The claim is created for the group and deleted with it."""
 
 
 class WorkloadCompositePodGroupBasicSchedulingPolicy(Block):
-    """Each group is scheduled as it comes."""
+    """Each group is scheduled on its own."""
 
 
 class WorkloadCompositePodGroupGangSchedulingPolicy(Block):
-    """All or nothing, over groups."""
+    """All or nothing, for groups."""
 
     min_group_count: Count | None = None
-    """How many groups must be schedulable at the same time. If unset, the controller fills in what fits."""
+    """How many groups must be schedulable at the same time. If unset, the controller sets the default."""
 
 
 class WorkloadCompositePodGroupSchedulingPolicy(Block):

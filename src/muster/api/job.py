@@ -1,4 +1,4 @@
-"""A Job as Muster sees it: the few fields that decide, frozen."""
+"""The fields of a Job that Muster uses, as an immutable view."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -12,22 +12,22 @@ from muster.api.wire import MAX_UID, MAX_WORD, Raw, as_object, flag, integer, ma
 JOB_CONTROLLER = "kubernetes.io/job-controller"
 DEFAULT_SCHEDULER = "default-scheduler"
 SCHEDULING_ANNOTATION = "muster.dev/scheduling"
-"""What the user wants for the Job's pods, as text."""
+"""The user's scheduling request for the Job's pods, as text."""
 GROUP_TEMPLATE_ANNOTATION = "scheduling.k8s.io/group-template-name"
-"""By it a controller tells a Job of its own which template of the controller's Workload the pods belong to."""
+"""The template of the controller's Workload that the Job's pods belong to. Set by a controller on its child Jobs."""
 PARENT_GROUP_ANNOTATION = "scheduling.k8s.io/parent-composite-podgroup"
-"""Likewise, which group of groups."""
+"""The CompositePodGroup that the Job's pods belong to. Set by a controller on its child Jobs."""
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 """Kueue's label on a Job that it admits. Old versions of Kueue also read it as an annotation."""
 PREBUILT_WORKLOAD = "kueue.x-k8s.io/prebuilt-workload-name"
 """Kueue's label on a Job whose Kueue Workload exists already, as MultiKueue creates it."""
 MAX_INTENT = 4_096
-"""Characters of intent that are looked at: the longest that makes sense has half of them, and reading takes time."""
+"""Maximum length that is read. The longest useful request has half of that, and parsing takes time."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A Job as far as Muster reads it, with every string bounded."""
+    """The fields of a Job that Muster uses; the length of every string is bounded."""
 
     key: JobKey
     uid: Uid
@@ -39,38 +39,38 @@ class JobView:
     managed_by: str
     controller: Controller | None
     scheduling_group: str | None
-    """Name of the PodGroup that the pod template presets; empty if the template has an empty group."""
+    """Name of the PodGroup in the pod template; empty if the template has an empty schedulingGroup."""
     annotated_group: str | None
-    """The same by annotation, for servers that have no field for it; an empty one counts, too."""
+    """The same from the annotation, for servers that do not have the field; an empty annotation counts, too."""
     priority_class_name: str
     scheduler_name: str
     node_name: str
     being_deleted: bool
     finished: bool
     counted_pods: int
-    """Pods that ended and were counted: they existed, even if they are gone now."""
+    """Pods that ended and that the Job controller counted. They existed, even if they are deleted now."""
     unfinished: int
-    """Indexes (or, where it has none, completions) that are still to come: so many pods it can have at a time."""
+    """Indexes (or completions, for a non-indexed Job) that have not ended: the most pods the Job can have at a time."""
     ending: bool
-    """It is decided how the Job ends: it gets no more pods."""
+    """The Job is about to complete or fail: it gets no more pods."""
     unready: int
-    """Pods that are not ready although others were there before them: one that waits for a node is among these."""
-    # What is only told changes no decision.
+    """Pods that are not ready, if an index has ended or the Job lost pods: one that waits for a node is among them."""
+    # The next fields are for events only and have no influence on decisions.
     resumed: str | None = field(default="", compare=False)
-    """When the Job controller last resumed it; empty if it never was suspended, None if it still is."""
+    """When the Job controller last resumed the Job; empty if it was never suspended, None if it is suspended now."""
     active: int = field(default=0, compare=False)
     ready: int = field(default=0, compare=False)
     succeeded: int = field(default=0, compare=False)
     intent: str | None = None
-    """What the user asks for, unread. One character more than the bound is kept, to tell that it is too long."""
+    """The text of the annotation. It keeps one character more than `MAX_INTENT`, to show that the text is too long."""
     at_rest: bool = False
-    """Suspended, and without pods as far as the Job controller knows."""
+    """Suspended, and without active or terminating pods in its status."""
     suspended_once: bool = False
-    """It is suspended, or was before: then the Job controller has deleted its pods."""
+    """The Job is or was suspended, so the Job controller has deleted its earlier pods."""
     group_template: str = ""
     parent_group: str = ""
     in_queue: bool = False
-    """Kueue suspends and resumes it, and may change its parallelism while it is suspended."""
+    """Kueue suspends and resumes the Job, and may change its parallelism while it is suspended."""
 
     @classmethod
     def parse(cls, raw: object) -> Self:
@@ -108,18 +108,23 @@ class JobView:
             in_queue=_in_queue(mapping(metadata, "labels"), annotations),
             unfinished=_unfinished(spec, status),
             ending=any(_is_ending(condition) for condition in mappings(status, "conditions")),
-            unready=_unready(status) if _has_lost_pods(spec, status) else 0,
+            unready=_unready(status) if _has_lost_pods(spec, status) or _has_ended_indexes(status) else 0,
         )
 
     @property
     def owned(self) -> bool:
-        """By a controller that groups the Job's pods itself, if anybody does. A CronJob does not."""
+        """Whether the Job belongs to a controller that may group its pods itself. A CronJob does not."""
         owner = self.controller
         return owner is not None and not (owner.kind == "CronJob" and owner.group == "batch")
 
     @property
+    def gets_pods(self) -> bool:
+        """The Job controller creates pods for it, now or when a pod fails."""
+        return not (self.finished or self.suspended or self.being_deleted)
+
+    @property
     def delegated(self) -> bool:
-        """The controller's Workload describes its pods; only the PodGroup is the Job's own (KEP-6089)."""
+        """The Workload of the Job's controller describes the pods; only the PodGroup belongs to the Job (KEP-6089)."""
         return self.owned and bool(self.group_template)
 
     @property
@@ -163,11 +168,16 @@ def _unready(status: Raw) -> int:
 
 
 def _has_lost_pods(spec: Raw, status: Raw) -> bool:
-    """Without a loss no pod is a replacement, and those that are not ready are on their way to their nodes."""
+    """Whether the Job ever lost a pod. If not, no pod is a replacement."""
     resumed = any(text(condition, "type") == "Suspended" for condition in mappings(status, "conditions"))
     rules = mappings(mapping(spec, "podFailurePolicy"), "rules")
     uncounted = any(text(rule, "action") == "Ignore" for rule in rules)
     return bool(resumed or uncounted or integer(status, "failed") or integer(status, "terminating"))
+
+
+def _has_ended_indexes(status: Raw) -> bool:
+    """Then a pod that is not ready may be one that never got its node: the scheduler lost its binding."""
+    return bool(status.get("completedIndexes") or status.get("failedIndexes"))
 
 
 def _is_ending(condition: Raw) -> bool:
@@ -175,10 +185,10 @@ def _is_ending(condition: Raw) -> bool:
 
 
 def _resumed(status: Raw) -> str | None:
-    told = next((each for each in mappings(status, "conditions") if text(each, "type") == "Suspended"), None)
-    if told is None:
+    condition = next((each for each in mappings(status, "conditions") if text(each, "type") == "Suspended"), None)
+    if condition is None:
         return ""
-    return None if text(told, "status") == "True" else text(told, "lastTransitionTime", MAX_WORD)
+    return None if text(condition, "status") == "True" else text(condition, "lastTransitionTime", MAX_WORD)
 
 
 def _is_final(condition: Raw) -> bool:

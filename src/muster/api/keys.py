@@ -1,4 +1,4 @@
-"""What identifies things. A name is for people; only a UID proves identity."""
+"""Identifiers of objects. Names are for people; only a UID proves identity."""
 
 import re
 from typing import NamedTuple, NewType
@@ -13,7 +13,7 @@ _UID = re.compile(r"[-.\w]{1,64}", re.ASCII)
 
 
 class JobKey(NamedTuple):
-    """Where a Job lives; what the work queue carries."""
+    """Namespace and name of a Job; the key of the work queue."""
 
     namespace: str
     name: str
@@ -23,13 +23,13 @@ class JobKey(NamedTuple):
 
 
 class JobRef(NamedTuple):
-    """One Job and no other, also after it was deleted and made again under the same name."""
+    """Exactly one Job: a Job that is created again under the same name has another UID."""
 
     key: JobKey
     uid: Uid
 
     @property
     def can_exist(self) -> bool:
-        """Kubernetes gives such names and UIDs. A reference to an owner may have any."""
+        """Whether Kubernetes can create such a name and UID. An owner reference may contain any string."""
         key = self.key
         return all((_NAME.fullmatch(key.namespace), _NAME.fullmatch(key.name), _UID.fullmatch(self.uid)))

@@ -1,4 +1,4 @@
-"""The Lease that the replicas share, as its writers see it: the election, the choice of a profile, `muster leave`."""
+"""The Lease that the replicas share. It is written by leader election, the choice of a profile and `muster leave`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,25 +8,30 @@ from typing import Any
 from muster.api.wire import MAX_UID, MAX_WORD, Raw, as_object, integer, mapping, text, words
 
 UNINSTALL_HOLDER = "muster leave"
-"""Holds the Lease while Muster is uninstalled. No pod and no host can have this name."""
+"""The holder of the Lease while Muster is being uninstalled. No pod and no host can have this name."""
 TAKEN_FROM, NOTICED = "muster.dev/taken-from", "muster.dev/noticed-by"
-"""Annotations of the Lease meanwhile: who held it before, and which replicas have seen that it was taken."""
+"""Annotations that `muster leave` adds: the previous holder, and the replicas that have noticed it."""
+PROFILE = "muster.dev/api-profile"
+"""Annotation that names the API profile on which the replicas agree."""
+MAX_TRANSITIONS = 2**31 - 1
 MAX_NOTICED = 16 * 1024
-"""Characters that are read of the list of replicas that have noticed `muster leave`: some hundred names."""
+"""Maximum length that is read of the list of replicas that noticed `muster leave`: some hundred names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """As it was read."""
+    """The fields of the Lease that Muster uses."""
 
     version: str
-    """Its UID and resourceVersion: every write changes it."""
+    """UID and resourceVersion; every write changes it."""
     holder: str
-    """Empty: released."""
+    """Empty if the Lease is released."""
     duration_seconds: float
     taken_from: str = ""
-    """Whom `muster leave` took it from."""
-    noticed_by: frozenset[str] = frozenset()
+    """The holder before `muster leave`."""
+    noticed_by: tuple[str, ...] = ()
+    profile: str = ""
+    """The name of the API profile that all replicas use."""
 
 
 def read_lease(raw: object) -> Lease:
@@ -38,12 +43,45 @@ def read_lease(raw: object) -> Lease:
         holder=text(spec, "holderIdentity"),
         duration_seconds=float(max(0, integer(spec, "leaseDurationSeconds") or 0)),
         taken_from=text(annotations, TAKEN_FROM),
-        noticed_by=frozenset(name for name in words(annotations, NOTICED, MAX_NOTICED).split(",") if name),
+        noticed_by=tuple(name for name in words(annotations, NOTICED, MAX_NOTICED).split(",") if name),
+        profile=text(annotations, PROFILE),
     )
 
 
-def with_annotations(lease: Raw, changes: Mapping[str, str | None]) -> dict[str, Any]:
-    """The Lease with these annotations, and all others as they are. None removes one."""
+def held_by(lease: Raw, holder: str, seconds: int, now: datetime, acquired: bool, taken: bool) -> dict[str, Any]:
+    """The Lease with this holder. `acquired`: it had another holder, or none; `taken`: it existed before."""
+    spec, stamp = mapping(lease, "spec"), micro_time(now)
+    transitions = max(0, integer(spec, "leaseTransitions") or 0)
+    held = {
+        "holderIdentity": holder,
+        "leaseDurationSeconds": seconds,
+        "acquireTime": stamp if acquired else text(spec, "acquireTime") or stamp,
+        "renewTime": stamp,
+        "leaseTransitions": min(transitions + taken, MAX_TRANSITIONS),
+    }
+    return {**lease, "spec": held}
+
+
+def signed_by(lease: Raw, replica: str) -> dict[str, Any]:
+    """The Lease with this replica among those that have noticed `muster leave`."""
+    return _with_annotations(lease, {NOTICED: ",".join((*read_lease(lease).noticed_by, replica))})
+
+
+def agreed_on(lease: Raw, profile: str) -> dict[str, Any]:
+    return _with_annotations(lease, {PROFILE: profile})
+
+
+def taken_for_uninstall(lease: Raw, now: datetime) -> dict[str, Any]:
+    """The Lease held by `muster leave`. Replicas that signed an earlier `muster leave` may not exist any longer."""
+    holder = read_lease(lease).holder
+    if holder != UNINSTALL_HOLDER:
+        lease = _with_annotations(lease, {NOTICED: None, TAKEN_FROM: holder})
+    held = {"holderIdentity": UNINSTALL_HOLDER, "renewTime": micro_time(now)}
+    return {**lease, "spec": {**mapping(lease, "spec"), **held}}
+
+
+def _with_annotations(lease: Raw, changes: Mapping[str, str | None]) -> dict[str, Any]:
+    """The Lease with these annotations set and all others kept. None removes an annotation."""
     metadata = mapping(lease, "metadata")
     changed = {**mapping(metadata, "annotations"), **changes}
     annotations = {key: value for key, value in changed.items() if value is not None}
@@ -51,5 +89,5 @@ def with_annotations(lease: Raw, changes: Mapping[str, str | None]) -> dict[str,
 
 
 def micro_time(time: datetime) -> str:
-    """As the API server writes the times of a Lease. They are for people: nothing here reads them."""
+    """A time in the format of a Lease. It is for people: Muster does not read it back."""
     return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

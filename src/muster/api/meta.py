@@ -1,4 +1,4 @@
-"""ObjectMeta and owner references, as far as Muster looks at them."""
+"""The fields of ObjectMeta and owner references that Muster uses."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,23 +13,23 @@ MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "muster"
 MAX_FINALIZERS = 64
 MAX_FINALIZER = 317
-"""Characters: a prefix, a slash and a name."""
+"""Maximum length: a prefix, a slash and a name."""
 
 
 class Wire(BaseModel):
-    """A frozen part of an API object; camelCase outside, snake_case inside, unknown fields ignored."""
+    """An immutable part of an API object: camelCase in JSON, snake_case in Python, unknown fields ignored."""
 
     model_config = ConfigDict(
         frozen=True,
         alias_generator=to_camel,
         populate_by_name=True,
         extra="ignore",
-        use_attribute_docstrings=True,  # they become the descriptions in our CRDs
+        use_attribute_docstrings=True,  # they become the field descriptions in the CRDs
     )
 
 
 class OwnerReference(Wire):
-    """Whose an object is: it goes when its owner goes."""
+    """The owner of an object: the garbage collector deletes the object after its owner."""
 
     api_version: str
     kind: str
@@ -59,7 +59,7 @@ class OwnerReference(Wire):
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """The owner that controls a Job or a Pod, as their views keep it: many are held, so it is small."""
+    """The controller of a Job or a Pod. Muster holds many of them, so it is small."""
 
     api_version: str
     kind: str
@@ -102,16 +102,16 @@ class ObjectMeta(Wire):
 
 
 def controller_of(metadata: Raw) -> Controller | None:
-    """The one owner that controls the object, if any (the API server allows at most one)."""
+    """The owner reference with `controller: true`, if any (the API server allows at most one)."""
     owners = mappings(metadata, "ownerReferences")
     return next((Controller.parse(owner) for owner in owners if flag(owner, "controller")), None)
 
 
 def slim_metadata(metadata: Raw) -> dict[str, Any]:
-    """What Muster looks at in the metadata of a Workload or PodGroup, bounded; the rest of it is not kept.
+    """The metadata of a Workload or PodGroup that Muster uses, with bounded length.
 
-    Somebody can add owners and labels of any number and length to a gang's PodGroup. They must not make it unreadable,
-    because the gang's pods then could not join it.
+    Other clients can add any number of owners and labels of any length to a PodGroup. These must not make it
+    unreadable, because then the gang's pods could not join it.
     """
     slim: dict[str, Any] = {
         "name": text(metadata, "name"),
@@ -139,7 +139,10 @@ def slim_metadata(metadata: Raw) -> dict[str, Any]:
 
 
 def _finalizers(metadata: Raw) -> list[str]:
-    """All or none: to write some of them back is to remove the others. An object with none is never written to."""
+    """All finalizers, or none if they exceed the bounds: writing back only some of them would remove the others.
+
+    Muster does not write to an object that has none.
+    """
     found = texts(metadata, "finalizers")
     bounded = len(found) <= MAX_FINALIZERS and all(len(each) <= MAX_FINALIZER for each in found)
     return list(found) if bounded else []

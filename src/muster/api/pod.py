@@ -1,4 +1,4 @@
-"""A Pod as Muster sees it: whose it is, whether it still runs, which group it names."""
+"""The fields of a Pod that Muster uses: its owner, its phase and its PodGroup."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -10,11 +10,13 @@ from muster.api.wire import MAX_UID, MAX_WORD, Raw, as_object, mapping, mappings
 CONTROLLER_UID_LABEL = "batch.kubernetes.io/controller-uid"
 COMPLETION_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 POD_GROUP_ANNOTATION = "muster.dev/pod-group"
-"""Names a pod's group where the API server has no field for it."""
+"""The name of the pod's PodGroup, where the API server does not have the field."""
 GROUPED_LABEL = "muster.dev/grouped"
-"""Marks pods that carry the annotation, so that they can be selected: group names are too long for a label."""
+"""Marks pods with the annotation, so that a selector can find them: PodGroup names are too long for a label value."""
 
 FINAL_PHASES = frozenset({"Succeeded", "Failed"})
+LIVE = "status.phase!=Succeeded,status.phase!=Failed"
+"""The field selector of pods that may still run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +25,19 @@ class PodView:
     name: str
     controller: Controller | None
     live: bool
-    """Not in a final phase: it runs, or may still run."""
+    """Not in a final phase: the pod runs or may still run."""
     group: str
-    """Name of the PodGroup in `spec.schedulingGroup`; empty if it has none."""
+    """Name of the PodGroup in `spec.schedulingGroup`; empty if the pod has none."""
     annotated_group: str
-    """Name of the PodGroup in its annotation; empty if it has none."""
+    """Name of the PodGroup in the pod's annotation; empty if the pod has none."""
     bound: bool
-    """The scheduler has found it a node."""
+    """The scheduler has assigned a node."""
     uid: Uid
     created: str
     unschedulable: str
-    """What the scheduler said when it found none; empty if it said nothing."""
+    """The scheduler's message if it found no node; empty if there is none."""
     terminating: bool = False
-    """Somebody has deleted it."""
+    """The pod has a deletionTimestamp."""
 
     @classmethod
     def parse(cls, raw: object) -> Self:
@@ -57,7 +59,7 @@ class PodView:
 
     @property
     def job(self) -> JobRef | None:
-        """The Job that controls the pod. The label that Jobs put on pods is no proof; this is."""
+        """The Job that controls the pod, from the owner reference. The Job's label on the pod is not a proof."""
         owner = self.controller
         if owner is None or not owner.is_job:
             return None
@@ -65,5 +67,5 @@ class PodView:
 
 
 def _unschedulable(status: Raw) -> str:
-    verdicts = (c for c in mappings(status, "conditions") if text(c, "type") == "PodScheduled")
-    return next((words(verdict, "message") for verdict in verdicts if text(verdict, "status") == "False"), "")
+    conditions = (each for each in mappings(status, "conditions") if text(each, "type") == "PodScheduled")
+    return next((words(each, "message") for each in conditions if text(each, "status") == "False"), "")

@@ -1,11 +1,11 @@
-"""How one version of the scheduling API spells what Muster means, and how a pod says which group it is in.
+"""The API profiles: in which group and version the scheduling API exists, and how a pod names its PodGroup.
 
-`NATIVE` is the API that is built into Kubernetes 1.36. The other two are Muster's own CRDs of the same shape: in the
-same group where the API server does not own it, in Muster's own everywhere else.
+`NATIVE` is the API that is built into Kubernetes 1.36. The other two are Muster's CRDs with the same schema: in the
+same API group where the API server does not own that group, and in Muster's own group everywhere else.
 """
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
@@ -16,28 +16,33 @@ from muster.api.v1alpha2.workload import Workload
 from muster.api.wire import MAX_WORD, Raw, Unreadable, as_object, integer, mapping, mappings, text, words
 
 KUBERNETES_GROUP = "scheduling.k8s.io"
-"""The group of the built-in API. CRDs in it are served only where the API server does not own it."""
+"""The group of the built-in API. An API server that owns this group does not serve CRDs in it."""
 OWN_GROUP = "scheduling.muster.dev"
-"""CRDs in it are served everywhere."""
+"""Muster's own group. Every API server serves CRDs in it."""
+ApiGroupSetting = Literal["auto", "scheduling.k8s.io", "scheduling.muster.dev"]
+"""The setting `apiGroup`. A type takes no names, only literals."""
 VERSION = "v1alpha2"
 
 Thing = TypeVar("Thing", Workload, PodGroup)
 _MAX_BYTES = 64 * 1024
-"""The API server lets a Workload have a third of that, and a PodGroup less."""
+"""The API server allows a third of that for a Workload, and less for a PodGroup."""
 _REF = ("apiGroup", "kind", "name")
 _CONDITIONS = 16
-"""Of a PodGroup that are read. The API has two."""
+"""Conditions of a PodGroup that Muster reads. The API has two."""
 _KEPT = ("name", "namespace", "labels", "annotations", "ownerReferences")
 
 
 @dataclass(frozen=True, slots=True)
 class ApiProfile:
-    """One version of the API in one group: how its objects are read and written, and how a pod names its group."""
+    """One version of the API in one group: parses and renders its objects, and knows how a pod names its PodGroup.
+
+    A value: it owns nothing, reads only its arguments, and sends no request.
+    """
 
     group: str
     version: str
     native: bool = True
-    """Built into the API server: it checks, protects and resolves by code what Muster has to do for its CRDs."""
+    """Built into the API server, which then validates, protects and defaults what Muster must handle for its CRDs."""
 
     @property
     def api_version(self) -> str:
@@ -45,7 +50,7 @@ class ApiProfile:
 
     @property
     def name(self) -> str:
-        """Its name, for other replicas."""
+        """The name under which the replicas share their choice."""
         return "native" if self.native else f"crd.{self.group}"
 
     @property
@@ -59,14 +64,14 @@ class ApiProfile:
         return _read(PodGroup, raw)
 
     def manifest(self, thing: Workload | PodGroup) -> dict[str, Any]:
-        """The object as the API server wants it: only what was set."""
+        """The object as JSON, with only the fields that are set."""
         body = thing.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
         return {"apiVersion": self.api_version, "kind": type(thing).__name__, **body}
 
     def resized(self, pod_group: Raw, size: int) -> dict[str, Any]:
-        """The same gang anew, in another size: all of a PodGroup's spec is immutable in this version.
+        """A PodGroup to replace this one with another size, since the spec of a PodGroup is immutable in this version.
 
-        Copied from what is stored, not from what Muster knows of it: also somebody's labels and annotations stay.
+        It is copied from the stored object, so that labels and annotations of other clients are kept.
         """
         metadata, spec = mapping(pod_group, "metadata"), mapping(pod_group, "spec")
         kept = {field: metadata[field] for field in _KEPT if metadata.get(field) is not None}
@@ -76,11 +81,11 @@ class ApiProfile:
         return {"apiVersion": self.api_version, "kind": "PodGroup", "metadata": kept, "spec": spec}
 
     def group_of(self, pod: PodView) -> str:
-        """The group that the pod is a member of; empty for a plain pod."""
+        """The PodGroup that the pod is a member of; empty if it has none."""
         return pod.group if self.native else pod.annotated_group
 
     def join(self, pod_group: str, pod: Raw) -> list[dict[str, Any]]:
-        """The JSON patch that makes the pod a member of the group."""
+        """The JSON patch that makes the pod a member of the PodGroup."""
         if self.native:
             return [{"op": "add", "path": "/spec/schedulingGroup", "value": {"podGroupName": pod_group}}]
         metadata = mapping(pod, "metadata")
@@ -94,10 +99,16 @@ NATIVE = ApiProfile(KUBERNETES_GROUP, VERSION)
 CRD_IN_KUBERNETES_GROUP = ApiProfile(KUBERNETES_GROUP, VERSION, native=False)
 CRD_IN_OWN_GROUP = ApiProfile(OWN_GROUP, VERSION, native=False)
 
+ALLOWED = {
+    "auto": (NATIVE, CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP),
+    KUBERNETES_GROUP: (NATIVE, CRD_IN_KUBERNETES_GROUP),
+    OWN_GROUP: (CRD_IN_OWN_GROUP,),
+}
+"""The profiles that each value of the setting `apiGroup` allows, preferred first."""
+
 
 def profile_named(name: str) -> ApiProfile | None:
-    known = (NATIVE, CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP)
-    return next((each for each in known if each.name == name), None)
+    return next((each for each in ALLOWED["auto"] if each.name == name), None)
 
 
 def _add(metadata: Raw, field: str, key: str, value: str) -> dict[str, Any]:
@@ -118,7 +129,7 @@ def _read(model: type[Thing], raw: object) -> Thing:
 
 
 def _slim(raw: object, kind: str) -> dict[str, Any]:
-    """What Muster looks at, bounded. What the API server bounds itself stays as it is."""
+    """The fields that Muster uses, with bounded length. Fields that the API server bounds are kept as they are."""
     thing = as_object(raw, kind)
     spec = thing.get("spec")
     if isinstance(spec, dict) and isinstance(ref := spec.get("controllerRef"), dict):
@@ -145,6 +156,6 @@ def _slim_condition(condition: Raw) -> dict[str, Any]:
 
 
 def _first_problem(kind: str, error: ValidationError) -> str:
-    """The path has only names of fields in it: what somebody wrote is in no list of keys that is validated."""
+    """The path contains only field names and no user input: no validated field is a map with free keys."""
     problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
     return f"{kind} {'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"

@@ -1,7 +1,7 @@
-"""What the API server checks and the models do not: marks on fields, read by the generator of our CRDs.
+"""Schema annotations on model fields, for checks that only the API server makes. The CRD generator reads them.
 
-Muster trusts what the server accepted, so these never fail a read: an object of a newer server that allows more is
-still understood.
+The models do not check them: Muster accepts what the server accepted, so it can also read objects of a newer server
+that allows more.
 """
 
 from typing import Any
@@ -14,8 +14,8 @@ RULES = "x-kubernetes-validations"
 LIST_TYPE = "x-kubernetes-list-type"
 LIST_KEYS = "x-kubernetes-list-map-keys"
 
-# The marks that only the generator understands; it leaves none of them in a schema.
-FROZEN = "x-muster-frozen"
+# Keywords for the generator only; it removes them from the schema.
+IMMUTABLE_FIELD = "x-muster-immutable"
 NEEDED = "x-muster-required"
 FILLED = "x-muster-default"
 
@@ -25,7 +25,7 @@ _LABEL_VALUE = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 
 
 class Schema:
-    """`Annotated[str, Schema(maxLength=63)]`: more keywords for the field's schema."""
+    """`Annotated[str, Schema(maxLength=63)]`: additional keywords for the field's schema."""
 
     def __init__(self, **keywords: Any) -> None:
         self.keywords = keywords
@@ -35,35 +35,35 @@ class Schema:
 
 
 def rule(expression: str, message: str, field: str = "") -> dict[str, Any]:
-    """One CEL rule; `field` is what an error names instead of the whole object."""
+    """One CEL rule; `field` is the path that the error names instead of the whole object."""
     return {"rule": expression, "message": message, **({"fieldPath": field} if field else {})}
 
 
 def exactly_one(*names: str) -> dict[str, Any]:
-    """A union: what a model's `json_schema_extra` says about its optional fields."""
+    """A union: the `json_schema_extra` of a model of which exactly one optional field is set."""
     members = ", ".join(f"has(self.{name})" for name in names)
     message = f"must specify exactly one of: {', '.join(names)}"
     return {RULES: [rule(f"[{members}].exists_one(given, given)", message)]}
 
 
 def by_key(key: str, **keywords: Any) -> Schema:
-    """A list whose items are told apart by one of their fields."""
+    """A list with a key (`x-kubernetes-list-type: map`)."""
     return Schema(**{LIST_TYPE: "map", LIST_KEYS: [key]}, **keywords)
 
 
 def atomic(**keywords: Any) -> Schema:
-    """A list that is always written as a whole."""
+    """A list that is always replaced as a whole (`x-kubernetes-list-type: atomic`)."""
     return Schema(**{LIST_TYPE: "atomic"}, **keywords)
 
 
-IMMUTABLE = Schema(**{FROZEN: True})
-"""Never changes after creation, with all that is in it."""
+IMMUTABLE = Schema(**{IMMUTABLE_FIELD: True})
+"""The field and everything in it never changes after creation."""
 REQUIRED = Schema(**{NEEDED: True})
-"""The server insists on it, and the model has a default all the same: it reads leniently."""
+"""The server requires the field. The model still has a default, because it parses leniently."""
 
 
 def default(value: object) -> Schema:
-    """What the server fills in. The model keeps None: it must not write what nobody set."""
+    """The default that the server sets. The model keeps None, so that Muster does not write what is not set."""
     return Schema(**{FILLED: value})
 
 
@@ -76,5 +76,5 @@ LABEL_KEY = Schema(
     minLength=1,
     maxLength=253 + 1 + 63,
     pattern=f"^({_SUBDOMAIN}/)?{_LABEL_VALUE}$",
-    allOf=[{"pattern": "^([^/]{1,253}/)?[^/]+$"}],  # as a CEL rule it would cost too much in a list of any length
+    allOf=[{"pattern": "^([^/]{1,253}/)?[^/]+$"}],  # a CEL rule would exceed the cost limit in an unbounded list
 )

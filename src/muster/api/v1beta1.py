@@ -1,7 +1,7 @@
-"""Workload, PodGroup and CompositePodGroup as Kubernetes 1.37 has them.
+"""Workload, PodGroup and CompositePodGroup of Kubernetes 1.37.
 
-v1beta1 and v1alpha3 have the same Workload and PodGroup; CompositePodGroup exists in v1alpha3 only. Written by
-`muster.workloadbuilder`; the operator itself does not speak this version yet.
+v1beta1 and v1alpha3 have the same Workload and PodGroup; only v1alpha3 has CompositePodGroup. `muster.workloadbuilder`
+writes these objects; the operator does not support this version yet.
 """
 
 from typing import Annotated, Self
@@ -23,9 +23,9 @@ from muster.api.v1alpha2.scheduling import ResourceClaim, SchedulingConstraints,
 from muster.api.v1alpha2.workload import ControllerRef
 
 MAX_TEMPLATES = 8
-"""In each list of templates."""
+"""Maximum length of each list of templates."""
 MAX_DEPTH = 4
-"""Of the tree of templates, leaves included."""
+"""Maximum depth of the tree of templates, including the leaves."""
 
 
 class SingleDisruptionMode(Wire):
@@ -46,11 +46,11 @@ class DisruptionMode(Wire):
 
 
 class CompositeBasicPolicy(Wire):
-    """Each group is scheduled as it comes."""
+    """Each group is scheduled on its own."""
 
 
 class CompositeGangPolicy(Wire):
-    """All or nothing, over groups."""
+    """All or nothing, for groups."""
 
     min_group_count: Annotated[int, Field(ge=1), COUNT]
     """How many groups must be schedulable, or scheduled, at the same time."""
@@ -66,7 +66,7 @@ class CompositeSchedulingPolicy(Wire):
 
 
 class GroupSpec(Wire):
-    """What both kinds of group say."""
+    """The fields that both kinds of group have."""
 
     scheduling_constraints: Annotated[SchedulingConstraints | None, IMMUTABLE] = None
     disruption_mode: Annotated[DisruptionMode | None, IMMUTABLE] = None
@@ -76,15 +76,15 @@ class GroupSpec(Wire):
 
 
 class LeafSpec(GroupSpec):
-    """What a template says about a PodGroup, and the PodGroup copies."""
+    """The fields of a PodGroup template, which the PodGroup copies."""
 
     scheduling_policy: SchedulingPolicy
-    """Basic stays basic and gang stays gang; minCount may change."""
+    """The kind of policy (basic or gang) is immutable; minCount may change."""
     resource_claims: Annotated[tuple[ResourceClaim, ...] | None, by_key("name", maxItems=4), IMMUTABLE] = None
 
 
 class CompositeSpec(GroupSpec):
-    """What a template says about a CompositePodGroup, and the CompositePodGroup copies."""
+    """The fields of a CompositePodGroup template, which the CompositePodGroup copies."""
 
     scheduling_policy: CompositeSchedulingPolicy
 
@@ -97,7 +97,7 @@ Leaves = Annotated[tuple[PodGroupTemplate, ...] | None, by_key("name", maxItems=
 
 
 class CompositePodGroupTemplate(CompositeSpec):
-    """Has at least one child, of either kind."""
+    """Has at least one child of either kind."""
 
     name: Annotated[str, DNS_LABEL]
     pod_group_templates: Leaves = None
@@ -108,7 +108,7 @@ Composites = Annotated[tuple[CompositePodGroupTemplate, ...] | None, by_key("nam
 
 
 class WorkloadSpec(Wire):
-    """Flat or nested: exactly one of the two lists is set. Templates are neither added nor removed later."""
+    """Flat or nested: exactly one of the two lists is set. Templates cannot be added or removed later."""
 
     model_config = ConfigDict(json_schema_extra=exactly_one("podGroupTemplates", "compositePodGroupTemplates"))
 
@@ -131,7 +131,7 @@ class WorkloadReference(Wire):
 
 class PodGroupSpec(LeafSpec):
     parent_composite_pod_group_name: Annotated[str | None, DNS_SUBDOMAIN, IMMUTABLE] = None
-    """The composite that the group is part of; unset for the root of a hierarchy. Needs workloadRef."""
+    """The composite that the group is part of; unset for the root of a hierarchy. Requires workloadRef."""
     workload_ref: Annotated[WorkloadReference | None, IMMUTABLE] = None
 
 

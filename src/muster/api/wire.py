@@ -1,11 +1,11 @@
-"""Typed, bounded reading of JSON that somebody else wrote.
+"""Typed, bounded reading of JSON from other clients.
 
-Absent and null mean "not set", as in the Kubernetes API. A value of the wrong type raises `Unreadable` with its path:
-callers turn that into a Reason, never into a crash.
+Absent and null mean "not set", as in the Kubernetes API. A value of the wrong type raises `Unreadable` with its path;
+callers turn it into a Reason.
 
-Every string is bounded here, because the API server does not bound them all: the UID in an owner reference and a
-schedulerName can have a megabyte. A string that is too long is no error, since one silly field must not hide the rest
-of an object. It becomes a short stand-in that no valid name or UID equals, and different strings get different ones.
+This module bounds the length of every string, because the API server does not: the UID in an owner reference and a
+schedulerName can have a megabyte. A string that is too long is not an error, since one such field must not make the
+whole object unreadable. It becomes a short stand-in, which contains a hash and never equals a valid name or UID.
 """
 
 import hashlib
@@ -17,20 +17,20 @@ type_names = {dict: "an object", list: "a list", str: "a string", int: "an integ
 Raw = Mapping[str, Any]
 
 MAX_NAME = 253
-"""A DNS subdomain, which is the longest name of an object."""
+"""A DNS subdomain, the longest name of an object."""
 MAX_UID = 63
-"""A Job's UID is a label value on its pods. API servers make UIDs of 36 characters."""
+"""A Job's UID is a label value on its pods. API servers create UIDs of 36 characters."""
 MAX_WORD = 64
-"""Revisions and timestamps."""
+"""resourceVersions and timestamps."""
 MAX_MESSAGE = 1024
-"""Sentences for people."""
+"""Text for people."""
 STANDS_IN = "…"
-"""In every stand-in, and in no valid name, UID, label value or revision."""
+"""Part of every stand-in, and of no valid name, UID, label value or resourceVersion."""
 _INT64 = 2**63
 
 
 class Unreadable(ValueError):
-    """The object does not have the shape of its kind; the text names the field."""
+    """The object does not match the schema of its kind; the text names the field."""
 
 
 def _value(source: Raw, key: str, expected: type) -> Any:
@@ -48,7 +48,7 @@ def mapping(source: Raw, key: str) -> Raw:
 
 
 def text(source: Raw, key: str, most: int = MAX_NAME) -> str:
-    """A name or another identifier: itself if it has at most so many characters, else a stand-in for it."""
+    """A name or another identifier; a stand-in for it if it has more than `most` characters."""
     value = _text(source, key)
     if len(value) <= most:
         return value
@@ -56,7 +56,7 @@ def text(source: Raw, key: str, most: int = MAX_NAME) -> str:
 
 
 def words(source: Raw, key: str, most: int = MAX_MESSAGE) -> str:
-    """Text that is shown and never compared: its beginning."""
+    """Text that is only displayed, never compared; cut to `most` characters."""
     return _text(source, key)[:most]
 
 
@@ -65,7 +65,7 @@ def _text(source: Raw, key: str) -> str:
     if not value.isascii():
         try:
             value.encode()
-        except UnicodeEncodeError:  # an escape of half a character, which no encoder takes
+        except UnicodeEncodeError:  # half of a surrogate pair, which cannot be encoded
             raise Unreadable(f"{key} is not valid Unicode") from None
     return value
 
@@ -90,7 +90,7 @@ def mappings(source: Raw, key: str) -> Sequence[Raw]:
 
 
 def texts(source: Raw, key: str) -> Sequence[str]:
-    """A list of strings, as they are."""
+    """A list of strings of any length."""
     items: list[Any] = _value(source, key, list) or []
     for position, item in enumerate(items):
         if not isinstance(item, str):

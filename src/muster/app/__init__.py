@@ -1,1 +1,1 @@
-"""The running process: its parts, wired together, and how it starts and ends."""
+"""The running process: wiring, startup and shutdown."""

@@ -1,16 +1,16 @@
-"""What ends a command: one sentence, and an exit code."""
+"""The errors that end a command: one sentence and an exit code."""
 
 FAILED, USAGE = 1, 2
-"""Exit codes: something was not done, the call was not understood."""
+"""Exit codes: the command failed, the command line is wrong."""
 
 
 class Failure(Exception):
-    """What a person did wrong, or what is in the way, in one sentence."""
+    """A user error or another obstacle, as one sentence."""
 
     code = FAILED
 
 
 class Misuse(Failure):
-    """Flags that make no sense."""
+    """The flags are wrong."""
 
     code = USAGE

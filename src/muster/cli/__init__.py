@@ -1,1 +1,1 @@
-"""The command line: flags in, one clear sentence out."""
+"""The command line. It reports each error as one clear sentence."""

@@ -1,4 +1,4 @@
-"""`muster config`: the settings file, before it is used."""
+"""`muster config`: checks and prints the settings file."""
 
 import os
 from pathlib import Path
@@ -17,14 +17,14 @@ OptionalFile = Annotated[Path | None, typer.Argument(help="The settings file. De
 
 @config.command()
 def check(file: File) -> None:
-    """Tell everything that is wrong with a settings file, at once."""
+    """Check a settings file and report all errors at once."""
     read_settings(file)
-    typer.echo(f"{file}: everything is as it should be")
+    typer.echo(f"{file}: the settings are valid")
 
 
 @config.command("print")
 def print_settings(file: OptionalFile = None) -> None:
-    """Print the effective settings: the file's, the defaults, and what the environment adds."""
+    """Print the effective settings: from the file, the defaults and the environment."""
     from muster.config.loading import as_yaml
 
     typer.echo(as_yaml(read_settings(file)), nl=False)
@@ -37,5 +37,5 @@ def read_settings(file: Path | None) -> "Settings":
     try:
         return load(file, os.environ)
     except BadSettings as bad:
-        count = "one thing is" if len(bad.problems) == 1 else f"{len(bad.problems)} things are"
-        raise Failure("\n".join([f"{count} wrong with {file}", *bad.problems])) from bad
+        count = "1 error" if len(bad.problems) == 1 else f"{len(bad.problems)} errors"
+        raise Failure("\n".join([f"{count} in {file}", *bad.problems])) from bad

@@ -19,23 +19,28 @@ crds = typer.Typer(
     no_args_is_help=True,
 )
 
-Kubeconfig = Annotated[Path | None, typer.Option(help="Cluster to work on. Default: ~/.kube/config.")]
+KUBECONFIG_HELP = "Kubeconfig file. Default: the pod's ServiceAccount, or else $KUBECONFIG or ~/.kube/config."
+Kubeconfig = Annotated[Path | None, typer.Option(help=KUBECONFIG_HELP)]
 Context = Annotated[str | None, typer.Option(help="Context of the kubeconfig.")]
-DEAD_ONES = (
-    "there are CRDs in scheduling.k8s.io on this API server, which has that group built in: nobody can use them, and "
-    "the garbage collector waits for them; remove them"
-)
 
 
 class Group(StrEnum):
+    """The names of `api/profile.py`, which would take most of the time that `muster --help` needs."""
+
     BUILT_IN = "scheduling.k8s.io"
     OWN = "scheduling.muster.dev"
 
 
 class Choice(StrEnum):
     AUTO = "auto"
-    BUILT_IN = "scheduling.k8s.io"
-    OWN = "scheduling.muster.dev"
+    BUILT_IN = Group.BUILT_IN.value
+    OWN = Group.OWN.value
+
+
+UNSERVED_CRDS = (
+    f"there are CRDs in {Group.BUILT_IN} on this API server, which has that group built in: they do not work, and they "
+    f"delay the garbage collector. Run `muster crds uninstall --group {Group.BUILT_IN} --yes`"
+)
 
 
 @crds.command("print")
@@ -53,21 +58,22 @@ def install(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     group: Annotated[
-        Choice, typer.Option(help="API group; auto asks the server which one it can serve.")
+        Choice, typer.Option(help="API group; auto detects which one the server can serve.")
     ] = Choice.AUTO,
 ) -> None:
-    """Install or upgrade the CRDs that this server can serve. Objects are kept."""
+    """Install or upgrade the CRDs that this server can serve. Existing objects are kept."""
 
     async def work(client: "HttpClient") -> None:
+        from muster.api.profile import NATIVE
         from muster.crds.install import install as put
         from muster.crds.server_support import choose, find_support
 
         found = await find_support(client)
         if found.dead:
-            typer.echo(f"muster: warning: {DEAD_ONES}", err=True)
+            typer.echo(f"muster: warning: {UNSERVED_CRDS}", err=True)
         chosen = choose(found, group.value)
         if not chosen:
-            typer.echo("nothing to install: this API server serves scheduling.k8s.io/v1alpha2 itself")
+            typer.echo(f"nothing to install: this API server serves {NATIVE.api_version} itself")
             return
         upgraded = found.has_definitions(chosen)
         await put(client, chosen)
@@ -80,10 +86,10 @@ def install(
 def uninstall(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
-    group: Annotated[Group | None, typer.Option(help="Only the CRDs of this API group. Default: all of ours.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Also if that deletes Workloads and PodGroups.")] = False,
+    group: Annotated[Group | None, typer.Option(help="Only the CRDs of this API group. Default: all.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Proceed even if this deletes Workloads and PodGroups.")] = False,
 ) -> None:
-    """Remove our CRDs, and with them every object of theirs."""
+    """Remove Muster's CRDs and all their objects."""
 
     async def work(client: "HttpClient") -> None:
         from muster.app.failure import Failure
@@ -95,7 +101,7 @@ def uninstall(
             typer.echo("nothing to remove: none of Muster's CRDs is installed")
             return
         if (loss := _loss(found)) and not yes:
-            raise Failure(f"{loss}: say --yes if that is what you want")
+            raise Failure(f"{loss}: add --yes to proceed")
         if loss:
             typer.echo(loss)
         await remove(client, found)
@@ -105,11 +111,11 @@ def uninstall(
 
 
 def _loss(found: list["Installed"]) -> str:
-    """What is deleted with the CRDs, as the beginning of a sentence; empty if that is nothing."""
+    """What is deleted with the CRDs, as the beginning of a sentence; empty if nothing is."""
     goes = [f"{each.objects} {each.kind.name}s of {each.group}" for each in found if each.objects]
     hidden = [each.name for each in found if each.objects is None]
     if hidden:
-        goes.append(f"whatever is in {' and '.join(hidden)}, which this API server does not show")
+        goes.append(f"all objects of {' and '.join(hidden)}, which this API server does not list")
     return f"this deletes {' and '.join(goes)}" if goes else ""
 
 

@@ -1,10 +1,10 @@
-"""What a command says when the cluster is not there, refuses, or is no cluster: one sentence, and never a traceback."""
+"""Explains in one sentence, without a traceback, that the cluster does not answer, refuses, or is not a cluster."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-NO_SENSE = (AttributeError, KeyError, TypeError, ValueError)
-"""How code trips over an answer that no API server gives."""
+NOT_KUBERNETES = (AttributeError, KeyError, TypeError, ValueError)
+"""What the code raises on an answer that does not come from a Kubernetes API server."""
 
 
 @contextmanager
@@ -18,6 +18,6 @@ def explained() -> Iterator[None]:
         yield
     except (NoCredentials, InstallRefused, KubeError) as problem:
         raise Failure(str(problem)) from problem
-    except NO_SENSE as problem:
+    except NOT_KUBERNETES as problem:
         why = plain_text(repr(problem))
         raise Failure(f"the server's answer is JSON, but not that of a Kubernetes API server: {why}") from problem

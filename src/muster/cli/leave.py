@@ -1,4 +1,4 @@
-"""`muster leave`: what `muster.uninstall` does, on a real cluster and for somebody who reads along."""
+"""`muster leave`: runs `muster.uninstall` on a cluster and prints its progress."""
 
 from functools import partial
 
@@ -11,9 +11,9 @@ from muster.uninstall.steps import Leave
 async def leave(
     credentials: Credentials, settings: Settings, dev: bool, dry_run: bool, wait_seconds: float
 ) -> list[str]:
-    """What could not be done, a sentence each."""
+    """The steps that failed, one sentence each."""
     async with HttpClient(credentials, dry_run=dry_run) as client:
-        at_once = partial(print, flush=True)  # somebody reads along while it waits
+        at_once = partial(print, flush=True)  # show progress while the command waits
         leaving = Leave(client, settings, at_once, dev, dry_run, wait_seconds)
         await leaving.run()
         return leaving.problems

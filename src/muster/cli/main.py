@@ -1,4 +1,4 @@
-"""`muster`, also as `kubectl muster`."""
+"""The commands of `muster` (and `kubectl muster`)."""
 
 import os
 import sys
@@ -10,11 +10,11 @@ import typer
 from muster import __version__
 from muster.app.failure import FAILED, USAGE, Failure
 from muster.cli.config import config
-from muster.cli.crds import crds
+from muster.cli.crds import KUBECONFIG_HELP, crds
 from muster.cli.explain import explained
 
 INTERRUPTED = 130
-"""The exit code when somebody pressed Ctrl-C."""
+"""The exit code after Ctrl-C."""
 
 app = typer.Typer(
     name="muster",
@@ -31,7 +31,7 @@ app.add_typer(config)
 
 @app.callback()
 def _root() -> None:
-    """Sub-commands stay sub-commands, however few there are."""
+    """Typer needs a callback to keep sub-commands if there is only one."""
 
 
 @app.command()
@@ -43,31 +43,29 @@ def version() -> None:
 @app.command()
 def run(  # noqa: PLR0913, PLR0917 - every flag is an argument
     config: Annotated[Path | None, typer.Option(help="Settings file; `muster config print` shows every key.")] = None,
-    kubeconfig: Annotated[
-        Path | None, typer.Option(help="Cluster to work on. Default: the pod's ServiceAccount, else ~/.kube/config.")
-    ] = None,
+    kubeconfig: Annotated[Path | None, typer.Option(help=KUBECONFIG_HELP)] = None,
     context: Annotated[str | None, typer.Option(help="Context of the kubeconfig.")] = None,
     dev: Annotated[
         bool,
-        typer.Option("--dev", help="Serve admission on loopback and register the webhooks for as long as this runs."),
+        typer.Option("--dev", help="Serve admission on loopback; register the webhooks while this runs."),
     ] = False,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Port of the admission server. Default: as set; with --dev a free one."),
+        typer.Option(min=0, max=65535, help="Admission port. Default: from the settings; with --dev a free port."),
     ] = None,
     address: Annotated[
-        str | None, typer.Option(help="Address to serve admission on. Default: as set; with --dev loopback.")
+        str | None, typer.Option(help="Address to serve admission on. Default: from the settings; with --dev loopback.")
     ] = None,
     tls_certificate: Annotated[
         Path | None,
-        typer.Option(help="Certificate chain (PEM) to serve admission with; then the webhooks are yours to register."),
+        typer.Option(help="Certificate chain (PEM) of the admission server. You then register the webhooks yourself."),
     ] = None,
     tls_key: Annotated[Path | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
     log_level: Annotated[
-        str | None, typer.Option(help="debug, info, warning or error. Default: as set, else info.")
+        str | None, typer.Option(help="debug, info, warning or error. Default: from the settings, else info.")
     ] = None,
 ) -> None:
-    """Run the controller and admission in this process."""
+    """Run the controllers and the admission server."""
     from muster.cli import run as running
 
     serving = running.ServingOptions(dev, address, port, tls_certificate, tls_key)
@@ -77,18 +75,19 @@ def run(  # noqa: PLR0913, PLR0917 - every flag is an argument
 @app.command()
 def leave(
     config: Annotated[Path | None, typer.Option(help="Settings file that Muster ran with, if it had one.")] = None,
-    kubeconfig: Annotated[
-        Path | None, typer.Option(help="Cluster to leave. Default: the pod's ServiceAccount, else ~/.kube/config.")
-    ] = None,
+    kubeconfig: Annotated[Path | None, typer.Option(help=KUBECONFIG_HELP)] = None,
     context: Annotated[str | None, typer.Option(help="Context of the kubeconfig.")] = None,
-    dev: Annotated[bool, typer.Option("--dev", help="Also what a killed `muster run --dev` left behind.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")] = False,
+    dev: Annotated[bool, typer.Option("--dev", help="Also clean up after a killed `muster run --dev`.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be done.")] = False,
     wait: Annotated[
         int,
-        typer.Option(min=0, max=3600, help="Seconds that gangs get to be completed; 0: the webhooks go at once."),
+        typer.Option(min=0, max=3600, help="Seconds to wait for incomplete gangs; 0 removes the webhooks at once."),
     ] = 60,
 ) -> None:
-    """Remove the webhooks and finalizers of Muster, before it is deleted. Jobs and pods are not touched."""
+    """Remove Muster's webhooks, finalizers, certificates and Lease before you delete Muster.
+
+    It does not change Jobs or pods.
+    """
     import asyncio
 
     from muster.cli.config import read_settings
@@ -104,9 +103,10 @@ def leave(
 
 
 def main() -> None:
-    """Exit codes: 0 done, 1 failed, 2 not understood, 130 interrupted (docs/operations.md)."""
+    """Exit codes: 0 success, 1 failure, 2 wrong command line, 130 interrupted (docs/operations.md)."""
     try:
-        # Outside its standalone mode Click returns the code of an Exit; dropped, every failure would end with 0.
+        # With standalone mode off, Click returns the exit code instead of exiting. Ignoring it would turn failures into
+        # 0.
         code = app(standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code)
@@ -120,13 +120,13 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        # Click's own errors about flags know how to say what is wrong. Without arguments it has shown the help already.
+        # Click formats its own errors about flags. Without arguments it has already printed the help.
         if message := error.format_message():
             typer.echo(f"muster: {message}", err=True)
         sys.exit(USAGE)
 
 
 def _give_up_on_output(error: OSError) -> NoReturn:
-    """Nobody reads it, or there is no room for it. Python would try once more at its end, and say so."""
+    """The pipe is closed or the disk is full. Redirect stdout, or Python tries again at exit and prints the error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(FAILED if isinstance(error, BrokenPipeError) else f"muster: {error}")

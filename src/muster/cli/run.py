@@ -21,10 +21,10 @@ LEVELS = ("debug", "info", "warning", "error")
 
 @dataclass(frozen=True, slots=True)
 class ServingOptions:
-    """Where and with what admission is served, as far as flags say so."""
+    """The flags about serving admission."""
 
     dev: bool
-    """On loopback, with a certificate of its own, and webhooks that live as long as the process."""
+    """Serve on loopback, with a temporary certificate and webhooks that exist only while the process runs."""
     address: str | None
     port: int | None
     certificate: Path | None
@@ -53,9 +53,10 @@ def run(options: Options) -> None:
 
 
 def _import_all() -> None:
-    """Before the loop runs: kopf takes a tenth of a second. And no collection of garbage looks at modules again.
+    """Import everything before the event loop starts: kopf takes a tenth of a second.
 
-    A full collection with them blocked the loop for 62 to 88 ms, whenever it came.
+    It also freezes the imported modules for the garbage collector. A full collection that includes them blocked the
+    loop for 62 to 88 ms.
     """
     import muster.watching.thread  # noqa: F401
 
@@ -64,7 +65,7 @@ def _import_all() -> None:
 
 
 def _settings(options: Options) -> Settings:
-    """The file's, and what flags and the way to run say on top."""
+    """The settings of the file, overridden by the flags."""
     level = options.log_level.lower() if options.log_level is not None else None
     if level is not None and level not in LEVELS:
         raise Misuse(f"--log-level is one of {', '.join(LEVELS)}, not {options.log_level!r}")
@@ -88,16 +89,16 @@ def _settings(options: Options) -> Settings:
 def _mode(serving: ServingOptions, settings: Settings) -> ServingMode:
     client_ca = _client_ca(settings.serving.client_ca)
     if serving.dev:
-        return Dev(settings, client_ca)
+        return Dev.make(settings, client_ca)
     if serving.certificate is None and serving.key is None:
-        return InCluster(settings, client_ca)
+        return InCluster.make(settings, client_ca)
     if serving.certificate is None or serving.key is None:
-        raise Misuse("--tls-certificate and --tls-key belong together")
+        raise Misuse("--tls-certificate and --tls-key must be set together")
     return StaticCertificate.read(serving.certificate, serving.key, client_ca)
 
 
 def _client_ca(file: str) -> ClientCA | None:
     try:
         return ClientCA(Path(file)) if file else None
-    except OSError as error:  # an SSLError is one, too
+    except OSError as error:  # an SSLError is an OSError, too
         raise Failure(f"cannot use {file} as serving.clientCA: {error.strerror or error}") from error

@@ -1,1 +1,1 @@
-"""One settings type for everything that an operator of the cluster can choose."""
+"""The settings of Muster, as one type."""

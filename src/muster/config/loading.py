@@ -1,4 +1,4 @@
-"""Reading the settings file. Everything that is wrong with it is told at once, each with what is allowed."""
+"""Reads the settings file. It reports all errors at once, each with the allowed values."""
 
 import difflib
 import json
@@ -16,7 +16,7 @@ from muster.config.types import NEVER, OWN_NAMESPACE, Service, Settings
 
 MAX_BYTES = 1024 * 1024
 MAX_BRACKETS = 32
-"""Open at a time: PyYAML takes minutes for some thousand of them."""
+"""Maximum nesting: PyYAML takes minutes for some thousand open brackets."""
 WHOLE_FILE = "the file"
 KINDS = {
     "int_type": "a whole number",
@@ -41,12 +41,12 @@ class BadSettings(Exception):
 
 
 def load(path: Path | None, environment: Mapping[str, str]) -> Settings:
-    """The effective settings: the file's, and what the pod's environment adds."""
+    """The effective settings: from the file and the pod's environment."""
     return in_its_place(Settings() if path is None else read(path), environment)
 
 
 def in_its_place(settings: Settings, environment: Mapping[str, str]) -> Settings:
-    """With Muster's own namespace known, and left alone."""
+    """The settings with Muster's own namespace filled in and excluded."""
     namespace = settings.service.namespace or environment.get("POD_NAMESPACE") or OWN_NAMESPACE
     service = Service(**{**settings.service.model_dump(by_alias=False), "namespace": namespace})
     excluded = (settings.excluded_namespaces - {OWN_NAMESPACE}) | NEVER | {namespace}
@@ -80,7 +80,7 @@ def parse(content: bytes) -> Settings:
 
 
 def _plain_data(content: bytes) -> tuple[dict[str, Any], list[str]]:
-    """What the YAML says, and what is odd about it already."""
+    """The data of the YAML file, and the errors found in it so far."""
     if max(accumulate((each in b"[{") - (each in b"]}") for each in content), default=0) > MAX_BRACKETS:
         raise BadSettings([f"{WHOLE_FILE}: is nested too deeply"])
     try:
@@ -88,7 +88,7 @@ def _plain_data(content: bytes) -> tuple[dict[str, Any], list[str]]:
         problems = list(_odd_keys(root, (), set())) if root is not None else []
         given = yaml.safe_load(content)
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
-        # PyYAML looks a word up that an explicit tag calls a boolean or a number, and it is none.
+        # PyYAML raises these for a word that an explicit tag declares a boolean or a number, and that is neither.
         raise BadSettings([f"{WHOLE_FILE}: is not YAML: {_where(error)}"]) from error
     except RecursionError as error:
         raise BadSettings([f"{WHOLE_FILE}: is nested too deeply"]) from error
@@ -98,8 +98,8 @@ def _plain_data(content: bytes) -> tuple[dict[str, Any], list[str]]:
 
 
 def _odd_keys(node: yaml.Node, path: tuple[str, ...], seen: set[int]) -> Iterator[str]:
-    if id(node) in seen:  # they can stand for more than any memory holds
-        raise BadSettings([f"{'.'.join(path)}: is an alias of something else in the file (allowed: to write it out)"])
+    if id(node) in seen:  # nested aliases can expand to more than the memory
+        raise BadSettings([f"{'.'.join(path)}: is a YAML alias (allowed: the value itself)"])
     seen.add(id(node))
     if isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):
@@ -117,7 +117,7 @@ def _odd_keys(node: yaml.Node, path: tuple[str, ...], seen: set[int]) -> Iterato
 
 
 def _without_nothing(given: Any) -> Any:
-    """A key without a value is a key that was not given."""
+    """Drop keys without a value, as if they were not given."""
     if isinstance(given, dict):
         return {str(key): _without_nothing(value) for key, value in given.items() if value is not None}
     return [_without_nothing(item) for item in given] if isinstance(given, list) else given
@@ -137,9 +137,9 @@ def _line(problem: ErrorDetails) -> str:
     if kind == "extra_forbidden":
         names = _names(location[:-1])
         meant = difflib.get_close_matches(str(location[-1]), names, 1)
-        return f"{path}: there is no such key{f'; {meant[0]} is meant?' if meant else ''} (allowed: {', '.join(names)})"
+        return f"{path}: unknown key{f'; did you mean {meant[0]}?' if meant else ''} (allowed: {', '.join(names)})"
     if kind == "missing":
-        return f"{path}: is missing (allowed: any of what the key takes)"
+        return f"{path}: is missing (allowed: any valid value)"
     if kind == "value_error":
         return f"{path}: {context['error']}"
     return f"{path}: is {_shown(problem['input'])} (allowed: {_allowed(location, kind, context, problem['msg'])})"
@@ -165,7 +165,7 @@ def _bounds_of(constraint: object) -> list[str]:
 
 
 def _field(location: tuple[int | str, ...]) -> FieldInfo | None:
-    """The field that a path of aliases leads to."""
+    """The field at a path of aliases."""
     model: Any = Settings
     field: FieldInfo | None = None
     for part in location:
@@ -187,7 +187,7 @@ def _names(location: tuple[int | str, ...]) -> list[str]:
 
 
 def _element(model: Any) -> Any:
-    """What a list of these has in it."""
+    """The type of the elements of a list type."""
     arguments = getattr(model, "__args__", ())
     return arguments[0] if arguments else None
 
@@ -202,5 +202,5 @@ def _printable(text: str) -> str:
 
 
 def as_yaml(settings: Settings) -> str:
-    """The settings as a file that says the same."""
+    """The settings as a YAML file with the same content."""
     return yaml.safe_dump(settings.model_dump(mode="json", by_alias=True), sort_keys=False)

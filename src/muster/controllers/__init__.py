@@ -1,1 +1,1 @@
-"""What Muster does about Jobs and their gangs, on top of the machinery in `runtime`."""
+"""The controllers for Jobs, PodGroups and gang status. They use the machinery in `runtime`."""

@@ -1,4 +1,4 @@
-"""Has a stream lost something? Everything is listed now and then, and what differs is queued."""
+"""The resync: lists all objects periodically, and queues the Jobs that the watch streams did not show as they are."""
 
 import asyncio
 import contextlib
@@ -8,15 +8,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from muster.api.job import JobView
-from muster.api.keys import JobKey, ObjectKey, Uid
+from muster.api.keys import JobKey, Uid
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.workload import Workload
 from muster.api.wire import Unreadable
+from muster.controllers.cache import Cache, CachedObject
+from muster.controllers.intake import Intake
 from muster.controllers.job.observer import Observer
-from muster.controllers.store import Kind
-from muster.core.decide import Rules, decide
-from muster.core.resize import resize_needed
-from muster.kube.client import Object, pages
+from muster.core.decide import decide
+from muster.core.policy import Rules
+from muster.kube.client import KubeClient, Object, pages
 from muster.kube.errors import KubeError
 from muster.kube.resources import JOBS, Resource, pod_groups, workloads
 from muster.runtime.event_recorder import EventRecorder
@@ -29,33 +30,35 @@ from muster.runtime.workqueue import WorkQueue
 logger = logging.getLogger(__name__)
 
 SLICE = 20
-"""Jobs that are decided on in one go. One that asks for something new takes up to a millisecond."""
+"""Decisions between two pauses for admission. The decision on a Job with a new request takes up to a millisecond."""
 SOON_SECONDS = 1.0
 """How soon to try again after a resync that failed."""
 
 
 @dataclass(slots=True)
 class Resync:
-    """Lists everything with our own client, so that liveness never rests on a watch."""
+    """Lists everything with Muster's own client, so that liveness does not depend on a watch.
 
+    Owns the Jobs that a list has shown to differ and that are not queued yet. It reads Jobs, Workloads and PodGroups
+    from the API server, passes them to the intake, and adds Jobs to the queue. It writes nothing to the API server.
+    """
+
+    client: KubeClient
+    cache: Cache
+    intake: Intake
     observer: Observer
     queue: WorkQueue[JobKey]
     rules: Rules
     every_seconds: float
-    on_pod_group: Callable[[ObjectKey], None] | None = None
-    """Told of every PodGroup."""
-    metrics: Metrics = field(default_factory=Metrics)
-    recorder: EventRecorder | None = None
+    metrics: Metrics
+    errors: InternalErrors
+    recorder: EventRecorder
     """Posts an event on a Job that the resync fails on."""
     after: Callable[[], Awaitable[None]] | None = None
     """Called when the cache is up to date."""
-    errors: InternalErrors = field(init=False)
-    _concerned: set[JobKey] = field(default_factory=set)
+    _changed: set[JobKey] = field(default_factory=set)
     """Jobs to queue once everything is listed. A list that fails in the middle has changed the cache already."""
     _now: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def __post_init__(self) -> None:
-        self.errors = self.recorder.errors if self.recorder else InternalErrors(self.metrics)
 
     def soon(self) -> None:
         self._now.set()
@@ -82,68 +85,53 @@ class Resync:
             if self.after is not None:
                 await self.after()
             if drift:
-                logger.info("the resync found %d Jobs that the streams had not shown as they are", drift)
+                logger.info("the resync found %d Jobs whose state differs from what the watch streams showed", drift)
 
     async def once(self) -> int:
-        """Bring the cache up to date and queue every Job that this concerns; how many there were."""
-        cache, profile = self.observer.cache, self.observer.profile
-        concerned = self._concerned
-
-        def keep_job(raw: Object) -> Uid:
-            job = JobView.parse(raw)
-            if cache.put_job(job):
-                concerned.add(job.key)
-            return job.uid
-
-        def keep_workload(raw: Object) -> Uid:
-            workload = profile.read_workload(raw)
-            cache.put_workload(workload)
-            return workload.metadata.uid
-
-        def keep_pod_group(raw: Object) -> Uid:
-            group = profile.read_pod_group(raw)
-            cache.put_pod_group(group)
-            if self.on_pod_group is not None:
-                self.on_pod_group((group.metadata.namespace, group.metadata.name))
-            return group.metadata.uid
-
-        jobs, jobs_at = await self._list(JobView, JOBS, keep_job)
-        made, made_at = await self._list(Workload, workloads(profile), keep_workload)
-        groups, groups_at = await self._list(PodGroup, pod_groups(profile), keep_pod_group)
-        concerned |= cache.forget_except(jobs, made, groups, (jobs_at, made_at, groups_at))
-        for key in concerned | await self._unsettled():
+        """Update the cache, and queue every Job that differs or is not settled. Returns how many differ."""
+        profile = self.rules.profile
+        lists = (
+            (JobView, *await self._list(JobView, JOBS, JobView.parse)),
+            (Workload, *await self._list(Workload, workloads(profile), profile.read_workload)),
+            (PodGroup, *await self._list(PodGroup, pod_groups(profile), profile.read_pod_group)),
+        )
+        for kind, listed, listed_at in lists:
+            for item in self.cache.unlisted(kind, listed, listed_at):
+                self._changed |= self.intake.deleted(item)
+        for key in self._changed | await self._unsettled():
             self.queue.add(key)
-        self._concerned = set()
-        return len(concerned)
+        changed, self._changed = self._changed, set()
+        return len(changed)
 
-    async def _list(self, kind: Kind, resource: Resource, keep: Callable[[Object], Uid]) -> tuple[set[Uid], str]:
-        """The UIDs of all objects, each handed to `keep`, and the revision that the list shows."""
-        cache, newest = self.observer.cache, self.observer.cache.newest[kind]
+    async def _list(
+        self, kind: type[CachedObject], resource: Resource, parse: Callable[[object], CachedObject]
+    ) -> tuple[set[Uid], str]:
+        """Pass all objects to the intake. Returns their UIDs, and the revision that the list shows."""
+        cache, newest = self.cache, self.cache.newest[kind]
         uids: set[Uid] = set()
         listed_at = ""
-        async for page in pages(self.observer.client, resource):
+        async for page in pages(self.client, resource):
             if not listed_at and cache.rewound(kind, page.revision, newest):
                 logger.warning(
-                    "the revisions of %s went back from %d to %s, as after a restore of etcd: what was cached of them "
-                    "is replaced",
+                    "the revisions of %s went back from %d to %s, as after a restore of etcd: replacing the cached "
+                    "objects",
                     resource,
                     newest,
                     page.revision,
                 )
             listed_at = listed_at or page.revision
             for raw in page.items:
-                if (uid := self._keep(raw, keep, resource)) is not None:
+                if (uid := self._take(raw, parse, resource)) is not None:
                     uids.add(uid)
-            await asyncio.sleep(0)  # let admission in between two pages
+            await asyncio.sleep(0)  # let admission requests run between two pages
         return uids, listed_at
 
     async def _unsettled(self) -> set[JobKey]:
-        """Jobs that still want something. A wake-up that was lost is made up for here."""
+        """Jobs that are not settled. This also finds Jobs whose key was lost from the queue."""
         keys = set()
-        for number, key in enumerate(list(self.observer.cache.jobs)):
+        for number, key in enumerate(list(self.cache.jobs)):
             try:
-                seen = self.observer.cache.observe(key)
-                unsettled = not decide(seen, self.rules).settled or resize_needed(seen, self.rules) is not None
+                unsettled = not decide(self.observer.cached(key), self.rules).settled
             except Exception as error:  # noqa: BLE001 - a bug that one Job meets concerns that Job alone
                 unsettled = True
                 self._bug(key, error)
@@ -154,16 +142,15 @@ class Resync:
         return keys
 
     def _bug(self, key: JobKey, error: Exception) -> None:
-        if self.recorder is None:
-            self.errors.note(Task.RESYNC, key, error)
-        else:
-            self.recorder.internal_error(Task.RESYNC, key, self.observer.cache.jobs.get(key), error)
+        self.recorder.internal_error(Task.RESYNC, key, self.cache.jobs.get(key), error)
 
-    def _keep(self, raw: Object, keep: Callable[[Object], Uid], resource: Resource) -> Uid | None:
+    def _take(self, raw: Object, parse: Callable[[object], CachedObject], resource: Resource) -> Uid | None:
         try:
-            return keep(raw)
+            item = parse(raw)
+            self._changed |= self.intake.seen(item)
+            return item.uid if isinstance(item, JobView) else item.metadata.uid
         except Unreadable as error:
-            logger.warning("passed over an object that cannot be read: %s", error)
+            logger.warning("skipped an object that cannot be read: %s", error)
             return None
         except Exception as error:  # noqa: BLE001 - a bug that one object meets must not hide all the others
             self.errors.note(Task.RESYNC, f"{resource.plural} {name_of(raw)}", error)

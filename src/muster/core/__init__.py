@@ -1,1 +1,1 @@
-"""The decision, pure: no I/O, no clock, no logging, no framework. Read `decide.py` first."""
+"""The decisions as pure functions: no I/O, no clock, no logging, no framework. Start with `decide.py`."""

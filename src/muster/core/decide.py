@@ -1,35 +1,39 @@
-"""The decision: from what was seen of one Job to at most one write, and to what a pod created now should be.
+"""The decision: from what is known of one Job to one action, and to what a pod created now should be.
 
-The controller and the pod webhook both ask `decide`, so they cannot disagree. It is asked again after every write.
+The controller, the pod webhook, the dry run, the parallelism guard and the resync all ask `decide`, so they cannot
+disagree. An action is a write, or a read that is still needed; Muster performs it and asks again.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from dataclasses import replace
 from itertools import count
 
 from muster.api.job import JobView
-from muster.api.profile import ApiProfile
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.workload import Workload
-from muster.core.actions import Action, CreatePodGroup, CreateWorkload
+from muster.core import messages
+from muster.core.actions import CreatePodGroup, CreateWorkload, RecreatePodGroup
+from muster.core.decision import Decision, Membership
 from muster.core.desired import desired_pod_group, desired_workload, workload_behind
-from muster.core.eligibility import CHANGED_MIND, SHAPES, Policy, skip_reason
+from muster.core.eligibility import CHANGED_MIND, SHAPES, skip_reason
 from muster.core.gang_size import was_gang
 from muster.core.naming import workload_name
 from muster.core.observed import Observed
+from muster.core.own_group import is_own_workload, own_pod_group
 from muster.core.ownership import (
     controls,
-    is_own_group,
+    has_own,
     is_own_group_name,
-    is_own_workload_name,
     own_group_name,
     pod_groups_of,
     template_for,
     workloads_of,
 )
+from muster.core.policy import Rules
+from muster.core.proof import missing_read
 from muster.core.reasons import Reason
 from muster.core.request import request_of
+from muster.core.resize import resize_needed, resize_step
 from muster.core.suspension import may_begin_again, next_to_delete
 from muster.workloadbuilder import InvalidConfiguration
 
@@ -38,52 +42,31 @@ MOST_NAMED = 4
 """Objects that a sentence names; the rest is a number."""
 
 
-class Membership(Enum):
-    """What a pod that is created now should be."""
-
-    JOIN = "join"
-    PLAIN = "plain"
-    HOLD = "hold"
-    """Neither yet: refuse it, and the Job controller tries again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    reason: Reason
-    membership: Membership
-    group: str = ""
-    """The PodGroup to join, also while it is still to be made."""
-    action: Action | None = None
-    detail: str = ""
-    sticky: bool = False
-    """Living pods of the Job say so; what else is found does not matter."""
-
-    @property
-    def settled(self) -> bool:
-        return self.action is None
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What stays the same from one decision to the next."""
-
-    profile: ApiProfile
-    policy: Policy = field(default_factory=Policy)
-    draining: bool = False
-    """`muster leave` is at work: gangs that were formed are completed, and no new one is begun."""
-
-
 def decide(seen: Observed, rules: Rules) -> Decision:
+    """Decide what the Job needs, then whether its PodGroup has the right size, then which read must come first."""
+    if rules.adopt_existing_only and seen.job and not has_own(seen.job, (*seen.workloads, *seen.pod_groups)):
+        return _hold(Reason.LEFT_TO_WEBHOOK)
+    decision = _conclude(seen, rules)
+    if not seen.form_only and (needed := resize_needed(seen, rules)) is not None:
+        decision = replace(decision, resize=needed, write=decision.write or resize_step(needed, seen, rules))
+    read = missing_read(decision, seen)
+    return decision if read is None else replace(decision, read=read)
+
+
+def _conclude(seen: Observed, rules: Rules) -> Decision:
     """Read top to bottom: the first line that applies is the answer."""
-    job = seen.job
+    job, replaced = seen.job, seen.replaced
     if job is None:
         return _hold(Reason.JOB_GONE)
     if job.being_deleted:
         return _hold(Reason.JOB_BEING_DELETED)
+    if replaced is not None and replaced.body is not None and seen.pod_group(replaced.name) is None:
+        again = RecreatePodGroup(replaced.name, replaced.body)  # finish a resize that this run has begun
+        return Decision(Reason.POD_GROUP_MISSING, Membership.HOLD, again.name, again)
     if seen.pods is not None and seen.pods.live:
         return _follow(seen.pods.group, job, seen, rules)
     if (release := next_to_delete(job, seen.pod_groups, seen.workloads, rules.policy)) is not None:
-        return Decision(Reason.RELEASED, Membership.HOLD, action=release)
+        return Decision(Reason.RELEASED, Membership.HOLD, write=release)
     if not job.finished and (own_group := own_pod_group(seen)) is not None:
         return _keep(own_group, job, seen, rules)
     if (why := skip_reason(job, rules.policy)) is not None:
@@ -91,30 +74,9 @@ def decide(seen: Observed, rules: Rules) -> Decision:
     return _form(job, seen, rules)
 
 
-def own_pod_group(seen: Observed) -> PodGroup | None:
-    """The PodGroup that Muster made for this very Job, if there is one: it decides for every replica.
-
-    What else is found, or how one replica is set up, changes nothing while it exists. It is looked for by name before
-    any pod is let in plain, so no replica can let one in plain while another lets its siblings join.
-
-    A user who writes Muster's label and the Job's controller reference into a PodGroup of their own does not get the
-    Job's pods: the name must be one that Muster computes, and those of the Job's own Workload come first.
-    """
-    job = seen.job
-    made = [group for group in seen.pod_groups if is_own_group(job, group)] if job is not None else []
-    if job is None or len(made) < 2:
-        return made[0] if made else None
-    return min(made, key=lambda group: _rank(group, job, seen))
-
-
-def _rank(group: PodGroup, job: JobView, seen: Observed) -> tuple[bool, bool, bool, str]:
-    described = any(workload.metadata.name == group.workload_name for workload in workloads_of(job, seen.workloads))
-    leaving = group.metadata.deletion_timestamp is not None
-    return not is_own_workload(group, job), leaving, not described, group.metadata.name
-
-
 def _keep(own_group: PodGroup, job: JobView, seen: Observed, rules: Rules) -> Decision:
-    """The gang was formed. What is missing of its Workload is made again, since the scheduler asks for it."""
+    """The gang was formed. Muster recreates a missing Workload: the API server refuses a PodGroup without its Workload,
+    so a resize needs it."""
     name = own_group.metadata.name
     if own_group.metadata.deletion_timestamp is not None:
         return _hold(Reason.POD_GROUP_BEING_DELETED, name)
@@ -123,7 +85,7 @@ def _keep(own_group: PodGroup, job: JobView, seen: Observed, rules: Rules) -> De
         return _join(name, Reason.GANG_FORMED)
     if job.suspended:
         return _hold(Reason.SUSPENDED)
-    if skip_reason(job, rules.policy) is not None:  # by now: it was not when the gang was formed
+    if skip_reason(job, rules.policy) is not None:  # the Job no longer qualifies, but it did when the gang was formed
         return _create_workload(workload_behind(job, own_group), name)
     with suppress(InvalidConfiguration):
         return _create_workload(desired_workload(job, own_group.workload_name, rules.policy), name)
@@ -134,20 +96,19 @@ def _follow(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
     """Membership is sticky: no gang is ever half in and half out."""
     why = skip_reason(job, rules.policy)
     if not group:
-        aside = _stand_aside(job, seen, rules) if why is None else None
-        if aside is not None:  # still the cause: its plain pods are what came of it
+        aside = _stand_aside(job, seen) if why is None else None
+        if aside is not None:  # this is still the reason why its pods have no group
             return replace(aside, sticky=True)
-        reason, detail = _announced(why, job, seen) if why else (_told(Reason.PLAIN_PODS, job, rules), "")
+        reason, detail = _announced(why, job, seen) if why else (_announced_late(Reason.PLAIN_PODS, job, rules), "")
         return Decision(reason, Membership.PLAIN, detail=detail, sticky=True)
-    exists = any(found.metadata.name == group for found in seen.pod_groups)
     ours = any(_is_our_name(group, job, workload) for workload in workloads_of(job, seen.workloads))
-    if exists or seen.rejected or not (why is None or (why in CHANGED_MIND and ours)):
-        return _stay(group)  # it is there, or it is not ours to make again, or it cannot be made
+    if seen.pod_group(group) is not None or not (why is None or (why in CHANGED_MIND and ours)):
+        return _stay(group)  # the PodGroup exists, or Muster must not recreate it
     return _make_again(group, job, seen, rules)
 
 
 def _make_again(group: str, job: JobView, seen: Observed, rules: Rules) -> Decision:
-    """The living pods' group was deleted under them. Make it again under its name, if it was one of ours."""
+    """The group of running or pending pods was deleted. Muster recreates it under its name, if Muster created it."""
     workloads = workloads_of(job, seen.workloads)
     candidates = workloads
     if not workloads and not job.delegated:
@@ -156,6 +117,8 @@ def _make_again(group: str, job: JobView, seen: Observed, rules: Rules) -> Decis
     workload = next((each for each in candidates if _is_our_name(group, job, each)), None)
     if workload is None:
         return Decision(Reason.GROUP_LOST, Membership.JOIN, group, detail=group, sticky=True)
+    if seen.rejected:
+        return Decision(Reason.GROUP_REJECTED, Membership.JOIN, group, detail=seen.rejected, sticky=True)
     if not workloads:
         return _create_workload(workload, group)
     if workload.metadata.deletion_timestamp is not None:
@@ -164,10 +127,10 @@ def _make_again(group: str, job: JobView, seen: Observed, rules: Rules) -> Decis
 
 
 def _form(job: JobView, seen: Observed, rules: Rules) -> Decision:
-    """No living pods: find or make the Workload, then the PodGroup."""
+    """There are no running or pending pods: find or create the Workload, then the PodGroup."""
     if seen.rejected_now:
         return _hold(Reason.REJECTED_ONCE, seen.rejected)
-    if (aside := _stand_aside(job, seen, rules)) is not None:
+    if (aside := _stand_aside(job, seen)) is not None:
         return aside
     workloads = workloads_of(job, seen.workloads)
     if not workloads:
@@ -182,14 +145,14 @@ def _form(job: JobView, seen: Observed, rules: Rules) -> Decision:
     return _join(group.metadata.name, Reason.GANG_FORMED)
 
 
-def _stand_aside(job: JobView, seen: Observed, rules: Rules) -> Decision | None:
+def _stand_aside(job: JobView, seen: Observed) -> Decision | None:
     if (aside := _unusable(job, seen)) is not None:
         return aside
-    return _plain(Reason.BEING_LEFT) if rules.draining and not job.suspended else None
+    return _plain(Reason.UNINSTALLING) if seen.draining and not job.suspended else None
 
 
 def _unusable(job: JobView, seen: Observed) -> Decision | None:
-    """Why there is no group that its pods should be in: none can be made, or what describes the Job leaves it open."""
+    """Why the pods get no group: none can be created, or the objects that describe the Job are ambiguous."""
     if seen.rejected:
         return _plain(Reason.REJECTED, seen.rejected)
     workloads = workloads_of(job, seen.workloads)
@@ -206,7 +169,7 @@ def _unusable(job: JobView, seen: Observed) -> Decision | None:
 def _begin(job: JobView, seen: Observed, rules: Rules) -> Decision:
     had_pods = job.counted_pods or (seen.pods is not None and seen.pods.exist)
     if had_pods and not may_begin_again(job, rules.policy):
-        return _plain(_told(Reason.HAD_PODS_BEFORE, job, rules))
+        return _plain(_announced_late(Reason.HAD_PODS_BEFORE, job, rules))
     if job.suspended:
         return _hold(Reason.SUSPENDED)
     try:
@@ -234,11 +197,6 @@ def _free_workload_name(job: JobView, seen: Observed) -> str:
     return next(name for name in names if name not in seen.taken)
 
 
-def is_own_workload(group: PodGroup, job: JobView) -> bool:
-    """The PodGroup was made from a Workload that Muster makes for the Job."""
-    return is_own_workload_name(job, group.workload_name)
-
-
 def _free_pod_group_name(job: JobView, workload: Workload, seen: Observed) -> str:
     names = (own_group_name(job, workload.metadata.name, _template_name(job, workload), nth) for nth in count())
     return next(name for name in names if name not in seen.taken)
@@ -253,22 +211,20 @@ def _template_name(job: JobView, workload: Workload) -> str:
     return template.name if template else ""
 
 
-def _told(reason: Reason, job: JobView, rules: Rules) -> Reason:
-    """Nobody waits for a group that only the operator wanted: if it is too late for that, it is not told."""
+def _announced_late(reason: Reason, job: JobView, rules: Rules) -> Reason:
+    """Only the settings requested this group (basicForOthers), so Muster posts no event."""
     return Reason.STARTED_BEFORE if request_of(job, rules.policy).quiet else reason
 
 
 def _announced(why: Reason, job: JobView, seen: Observed) -> tuple[Reason, str]:
-    """A Job that was a gang and is none by its shape now (Kueue admitted a part of it): its user has to know."""
+    """A Job that was a gang no longer qualifies (say, Kueue admitted only some pods): the user gets an event."""
     lost = why in SHAPES and not job.suspended and was_gang(job, seen.workloads)
     return (Reason.NO_LONGER_A_GANG, why.sentence) if lost else (why, "")
 
 
 def _names(things: list[Workload] | list[PodGroup]) -> str:
     """The first few: a user can make any number of them."""
-    names = sorted(thing.metadata.name for thing in things)
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+    return messages.listed(sorted(thing.metadata.name for thing in things), MOST_NAMED)
 
 
 def _plain(reason: Reason, detail: str = "") -> Decision:

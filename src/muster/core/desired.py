@@ -22,13 +22,13 @@ _DEFAULTS = Policy()
 def desired_workload(job: JobView, name: str, policy: Policy = _DEFAULTS) -> Workload:
     item = request_of(job, policy).item
     if item is None:
-        raise ValueError("a Job that is no gang by its parallelism, and asks for nothing, gets no Workload")
+        raise ValueError("a Job that is not a gang by its parallelism and requests nothing gets no Workload")
     options = replace(ALLOWED, name=name, namespace=job.key.namespace, owner=controlled_by(job), labels=dict(_LABELS))
     return WorkloadBuilder(item, options, V1ALPHA2).build_workload()
 
 
 def workload_behind(job: JobView, group: PodGroup) -> Workload:
-    """The Workload that a PodGroup of the Job was made from, as far as the PodGroup shows it."""
+    """The Workload that a PodGroup of the Job was created from, reconstructed from the PodGroup."""
     shared = {field: getattr(group.spec, field) for field in SchedulingSpec.model_fields}
     template = PodGroupTemplate(name=template_name(job.key.name), **shared)
     controller = ControllerRef(api_group="batch", kind="Job", name=job.key.name)
@@ -41,17 +41,17 @@ def workload_behind(job: JobView, group: PodGroup) -> Workload:
 def desired_pod_group(
     job: JobView, workload: Workload, name: str, profile: ApiProfile, policy: Policy = _DEFAULTS
 ) -> PodGroup:
-    """A copy of every field of the template, in the size that the Job has now."""
+    """A copy of all fields of the template, with the Job's current size."""
     template = template_for(job, workload)
     if template is None:
-        raise ValueError("the Workload has not exactly one template for the Job")
+        raise ValueError("the Workload must have exactly one template for the Job")
     shared = {
         field: getattr(template, field) for field in SchedulingSpec.model_fields if field in template.model_fields_set
     }
     if (size := group_size(job, workload, policy)) is not None:
         shared["scheduling_policy"] = SchedulingPolicy(gang=GangPolicy(min_count=size))
     ref = WorkloadTemplateRef(workload_name=workload.metadata.name, pod_group_template_name=template.name)
-    # A user's own Workload outlives the Job, and would keep the PodGroup alive: then it is the Job's alone.
+    # A user's own Workload may outlive the Job and would keep the PodGroup: then the Job is the only owner.
     owners = (controlled_by(job), *([_described_by(workload, profile)] if controls(job, workload.metadata) else []))
     return PodGroup(
         metadata=_metadata(job, name, *owners),
@@ -66,7 +66,7 @@ def controlled_by(job: JobView) -> OwnerReference:
 
 
 def _described_by(workload: Workload, profile: ApiProfile) -> OwnerReference:
-    """A plain owner: the Workload does not keep the PodGroup alive, and does not control it."""
+    """An owner reference without `controller` and `blockOwnerDeletion`: the Workload does not control the PodGroup."""
     metadata = workload.metadata
     return OwnerReference(api_version=profile.api_version, kind="Workload", name=metadata.name, uid=metadata.uid)
 

@@ -1,7 +1,7 @@
-"""Who must not lose the pod webhook now: Jobs whose gang was formed and still lacks pods. And who lost it too early.
+"""Decides which Jobs still need the pod webhook. `core.split` finds those that lost it too early.
 
-What lacks nothing goes on without Muster. A pod that comes once the webhook is gone is plain: beside siblings that wait
-in a group which is never complete, it makes a gang that is half in and half out.
+A Job needs the webhook while its gang is formed and still lacks pods. A pod that is created after the webhook is gone
+is in no group. If its siblings wait in the PodGroup, the gang is split, and they wait forever.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from muster.api.keys import JobKey
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """A pod of the Job, as far as this asks."""
+class JobPod:
+    """The fields of a pod of the Job that these rules use."""
 
     group: str
-    """Empty: it is plain."""
+    """Empty if the pod is in no group."""
     lives: bool
-    """It may still run, and nobody deletes it."""
+    """The pod has not ended and is not being deleted."""
     succeeded: bool
     bound: bool
 
@@ -31,15 +31,15 @@ class Unfinished:
     present: int
     size: int
     begun: bool
-    """At least one pod is in its group: more that come without the webhook split it."""
+    """At least one pod is in the group: pods that are created without the webhook split the gang."""
 
     def __str__(self) -> str:
         return f"{self.key} ({self.present} of {self.size} pods)"
 
 
-def unfinished(job: JobView, formed: bool, pods: Sequence[Member]) -> Unfinished | None:
-    """None if the Job needs the webhook for nothing. `formed`: it has a PodGroup of Muster's."""
-    if not _gets_pods(job) or _names_its_group(job):
+def unfinished(job: JobView, formed: bool, pods: Sequence[JobPod]) -> Unfinished | None:
+    """None if the Job no longer needs the webhook. `formed`: Muster has created a PodGroup for it."""
+    if not job.gets_pods or _names_its_group(job):
         return None
     living = [pod for pod in pods if pod.lives]
     if not (any(pod.group for pod in living) if living else formed):
@@ -50,22 +50,11 @@ def unfinished(job: JobView, formed: bool, pods: Sequence[Member]) -> Unfinished
     return Unfinished(job.key, present, size, begun=bool(living))
 
 
-def is_split(job: JobView, pods: Sequence[Member]) -> bool:
-    """Some of its living pods wait in a group, others are in none."""
-    living = [pod for pod in pods if pod.lives]
-    waits = any(pod.group and not pod.bound for pod in living)
-    return _gets_pods(job) and waits and not all(pod.group for pod in living)
-
-
-def _gets_pods(job: JobView) -> bool:
-    return not (job.finished or job.suspended or job.being_deleted)
-
-
 def _names_its_group(job: JobView) -> bool:
-    """By its template, so that its pods are in it with or without the webhook."""
+    """The pod template names the group, so the pods are members with or without the webhook."""
     return job.scheduling_group is not None or job.annotated_group is not None
 
 
-def _lacks_only_replacements(job: JobView, living: Sequence[Member]) -> bool:
-    """It has started as a whole. Of those that run nobody waits for the one to come, which finds a place by itself."""
+def _lacks_only_replacements(job: JobView, living: Sequence[JobPod]) -> bool:
+    """The gang has started as a whole: no running pod waits for the replacement, which is scheduled on its own."""
     return bool(living) and job.counted_pods > 0 and all(pod.bound for pod in living)

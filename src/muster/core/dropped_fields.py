@@ -1,4 +1,4 @@
-"""What the API server did not keep of an object that it took: fields whose feature gate is off go without a word."""
+"""Finds fields that the API server silently dropped from an object, because their feature gate is off."""
 
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.scheduling import SchedulingSpec
@@ -12,11 +12,11 @@ GATES = {
     "priority_class_name": "WorkloadAwarePreemption",
     "priority": "WorkloadAwarePreemption",
 }
-"""The fields that a server may drop, and the gate that makes it keep them."""
+"""The fields that a server may drop, and the feature gate of each."""
 
 
 def dropped_policy(sent: Workload | PodGroup, kept: Workload | PodGroup, native: bool) -> str:
-    """One sentence on the fields that were sent and are not there, or are other than sent; empty if all is kept."""
+    """One sentence about the fields that are missing or changed in the stored object; empty if there are none."""
     lost = {
         field: gate
         for part, answer in zip(_specs(sent), _specs(kept), strict=False)

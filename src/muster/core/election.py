@@ -1,8 +1,8 @@
-"""Who leads, judged by this replica's own monotonic clock and by nothing that another clock has written.
+"""Decides which replica leads, from this replica's own monotonic clock and never from times that others wrote.
 
-A Lease that has not changed for its whole duration, as seen from here, is free. Its holder counts from before its last
-write, and stops well before that. So two replicas do not lead at once, however their clocks are set, unless somebody
-takes the Lease away from its holder by hand.
+A Lease that this replica has seen unchanged for its whole duration is free. Its holder counts from before its last
+write and stops well before that. So two replicas never lead at the same time, even with wrong clocks, unless a person
+takes the Lease away from its holder.
 """
 
 from dataclasses import dataclass, replace
@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from muster.api.lease import UNINSTALL_HOLDER, Lease
 
 SHARE_OF_DURATION = 2 / 3
-"""How much of the Lease's duration a leader uses: the rest is room for clocks that run at different speeds."""
+"""The share of the Lease's duration that a leader uses. The rest allows for clocks of different speed."""
 LONGEST_BELIEVED_SECONDS = 300.0
-"""What a Lease says about its own duration is believed up to here: anybody could have written it."""
+"""The longest duration in a Lease that a replica accepts: any client with the right could have written it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,69 +23,69 @@ class Terms:
 
     @property
     def leading_seconds(self) -> float:
-        """From the start of a write that went well, until no later than which the writer leads."""
+        """How long a replica leads, from the start of its last successful write."""
         return self.duration_seconds * SHARE_OF_DURATION
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a replica knows."""
+    """What a replica knows about the Lease."""
 
     leading_until: float | None = None
     seen: Lease | None = None
     seen_since: float = 0.0
-    """When the Lease was first seen as it is."""
-    left_since: float | None = None
-    """When `muster leave` was first seen to hold it; None while another does."""
+    """When this replica first saw the Lease in its current version."""
+    uninstalled_since: float | None = None
+    """When this replica first saw `muster leave` as the holder; None if there is another holder."""
     nobody_leads: bool = False
-    """Whoever it was taken from knows, and has stopped."""
+    """The previous leader has noticed `muster leave` and stopped."""
 
     def leads(self, now: float) -> bool:
         return self.leading_until is not None and now < self.leading_until
 
     def draining(self, terms: Terms, now: float) -> bool:
-        """Begin no new gang: Muster is being left, and no leader begins one any more either.
+        """Begin no new gang: Muster is being uninstalled, and no leader begins one.
 
-        That comes first. A leader forms gangs before their pods ask, so it may have looked for plain pods while one
-        that was let in here is still on its way.
+        The leader must stop first. It forms gangs before their pods reach the webhook, so it may have looked for plain
+        pods before a pod that this replica admitted was stored.
         """
-        if self.left_since is None:
+        if self.uninstalled_since is None:
             return False
-        return self.nobody_leads or now >= self.left_since + terms.leading_seconds
+        return self.nobody_leads or now >= self.uninstalled_since + terms.leading_seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """There is no Lease: make it ours."""
+    """There is no Lease: create it with this replica as the holder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """Make it ours, if it still is as it was seen."""
+    """Become the holder, if the Lease has not changed since it was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Renew:
-    """It is ours: say so again."""
+    """This replica is the holder: renew."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """It is another's, for so long at most."""
+    """Another replica holds the Lease, for at most this time."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
-    """Muster is being left: never lead again."""
+    """Muster is being uninstalled: never lead again."""
 
 
 Move = Create | Take | Renew | Wait | Withdraw
 
 
 def look(standing: Standing, found: Lease | None, terms: Terms, now: float) -> tuple[Standing, Move]:
-    """The Lease was read; None: there is none."""
+    """Decide after a read of the Lease; None if there is no Lease."""
     if found is None:
         return _without(standing, terms, now)
     standing = note_uninstall(standing, found, terms, now)
@@ -95,7 +95,7 @@ def look(standing: Standing, found: Lease | None, terms: Terms, now: float) -> t
         standing = replace(standing, seen=found, seen_since=now)
     if found.holder == terms.identity:
         return standing, Renew()
-    standing = replace(standing, leading_until=None)  # whatever we thought: another holds it
+    standing = replace(standing, leading_until=None)  # another replica holds it
     if not found.holder:
         return standing, Take()
     left = standing.seen_since + _duration(found, terms) - now
@@ -103,21 +103,21 @@ def look(standing: Standing, found: Lease | None, terms: Terms, now: float) -> t
 
 
 def note_uninstall(standing: Standing, found: Lease, terms: Terms, now: float) -> Standing:
-    """Is Muster being uninstalled? A replica that starts meanwhile notes it, too, until another holds the Lease."""
+    """Note whether Muster is being uninstalled. A replica that starts later notes it, too."""
     if found.holder != UNINSTALL_HOLDER:
-        return replace(standing, left_since=None, nobody_leads=False)
+        return replace(standing, uninstalled_since=None, nobody_leads=False)
     stopped = found.taken_from in {"", terms.identity} or found.taken_from in found.noticed_by
-    since = standing.left_since if standing.left_since is not None else now
-    return replace(standing, left_since=since, nobody_leads=stopped)
+    since = standing.uninstalled_since if standing.uninstalled_since is not None else now
+    return replace(standing, uninstalled_since=since, nobody_leads=stopped)
 
 
 def _is_news(standing: Standing) -> bool:
-    """Who comes later is not meant: Muster was installed again, and what is left of `muster leave` runs out."""
+    """False for a replica that started later: Muster was installed again, and the old uninstall Lease expires."""
     return standing.seen is not None and standing.seen.holder != UNINSTALL_HOLDER
 
 
 def won(standing: Standing, written: Lease, began: float, terms: Terms) -> Standing:
-    """Our write went well; it began at that time."""
+    """This replica's write succeeded; `began` is when it started."""
     standing = note_uninstall(standing, written, terms, began)
     return replace(standing, leading_until=began + terms.leading_seconds, seen=written, seen_since=began)
 
@@ -127,7 +127,7 @@ def lost(standing: Standing) -> Standing:
 
 
 def _without(standing: Standing, terms: Terms, now: float) -> tuple[Standing, Move]:
-    """Somebody deleted it. Its holder, who may not know yet, makes it again; the others leave it the time for that."""
+    """The Lease was deleted. Its holder, who may not know yet, creates it again; the others give it time to do so."""
     known = standing.seen
     if known is None or not known.holder or known.holder == terms.identity:
         return standing, Create()
@@ -136,6 +136,6 @@ def _without(standing: Standing, terms: Terms, now: float) -> tuple[Standing, Mo
 
 
 def _duration(found: Lease, terms: Terms) -> float:
-    """The longer of theirs and ours: they may be set up differently while settings are rolled out."""
+    """The longer of both durations: the replicas may have different settings during a rollout."""
     believed = found.duration_seconds if found.duration_seconds <= LONGEST_BELIEVED_SECONDS else 0.0
     return max(terms.duration_seconds, believed)

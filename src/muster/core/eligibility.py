@@ -1,26 +1,24 @@
-"""Is this Job Muster's to give a group to, and if not, why not (KEP-5547)."""
+"""Decides whether a Job's pods get a group from Muster, and if not, why (KEP-5547)."""
 
 from muster.api.job import JOB_CONTROLLER, JobView
 from muster.core.policy import Policy
 from muster.core.reasons import Reason
 from muster.core.request import SchedulingRequest, request_of
 
-__all__ = ["CHANGED_MIND", "SHAPES", "Policy", "preset_group", "skip_reason"]
-
 SHAPES = frozenset({Reason.NOT_INDEXED, Reason.NOT_PARALLEL, Reason.COMPLETIONS_DIFFER})
-"""The Job does not qualify by its numbers (KEP-5547)."""
+"""The Job does not qualify by its parallelism, completions or completionMode (KEP-5547)."""
 CHANGED_MIND = SHAPES | {Reason.OPTED_OUT, Reason.NOT_ASKED, Reason.OWNED_BY_CONTROLLER}
-"""Reasons that hold also for a Job that asked for a group once. While its pods live, the group is still theirs."""
+"""Reasons that may begin to apply after a Job got its group. The group stays valid as long as its pods live."""
 
 
 def skip_reason(job: JobView, policy: Policy) -> Reason | None:
-    """The first reason why the Job's pods stay plain; None if they get a group."""
+    """The first reason why the Job's pods get no group; None if they get one."""
     request = request_of(job, policy)
     return _not_ours(job, policy, request) or request.why or _not_schedulable_as_gang(job, policy, request)
 
 
 def preset_group(job: JobView, policy: Policy) -> str | None:
-    """The PodGroup that the pod template names already; None if it names none."""
+    """The PodGroup that the pod template already names; None if there is none."""
     if policy.groups_by_annotation:
         return job.annotated_group if job.annotated_group is not None else job.scheduling_group
     return job.scheduling_group

@@ -1,6 +1,7 @@
-"""When an event about a gang is posted, and when not. To say nothing is a decision too: a `Silence` with its Reason.
+"""Decides when to post an event about a gang. To post none is a decision too: a `Silence` with its Reason.
 
-Nothing here has a clock or a memory: the controller passes the time and what it remembers, and performs the outcome.
+These functions have no clock and no state: the controller passes the time and what it remembers, and acts on the
+outcome.
 """
 
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from muster.core.gang_status import (
     is_not_held,
     not_held_event,
     scheduled_event,
+    was_never_whole,
 )
 from muster.core.reasons import EventReason, SilenceReason
 
@@ -24,43 +26,44 @@ Outcome = GangEvent | Silence
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long Muster waits before it speaks, and between two events."""
+    """How long Muster waits before an event, and between two events."""
 
     patience: float = 5.0
-    """Seconds that a gang may be without its nodes before Muster posts an event. Most have them by then.
+    """Seconds that a gang may be without its nodes before Muster posts an event. Most gangs have them by then.
 
-    A gang that the scheduler calls scheduled has as long to show in the Job's own status. Then its pods are counted.
+    After the scheduler reports a gang as scheduled, the Job's status has the same time to show it. Then Muster counts
+    the pods.
     """
     silence: float = 10.0
-    """The same while the scheduler has said nothing: when many Jobs come at once, their pods take a while."""
+    """The same while the scheduler has reported nothing: if many Jobs are created at once, this takes a while."""
     first_pause: float = 5.0
     longest_pause: float = 300.0
-    """Between two looks at a gang about which the scheduler says nothing; each is twice as long as the one before."""
+    """The longest pause between two looks at a gang on which the scheduler does not report; each pause doubles."""
     between: float = 30.0
-    """At most one GangWaiting in that time per Job, whatever the scheduler says."""
+    """At most one GangWaiting per Job in this time."""
     listing: float = 1.0
-    """Before the next look, while the pods are still being listed."""
+    """The pause before the next look while the pods are still being listed."""
 
 
 @dataclass(slots=True)
-class Wait:
-    """What the controller remembers of a gang while it is without its nodes."""
+class GangWait:
+    """What the controller remembers of a gang while it does not have its nodes."""
 
     job: Uid
     started: bool
-    """It had its nodes, and lost some."""
+    """The gang had its nodes and lost some."""
     since: float
     watched: bool
-    """It was seen before the scheduler called it scheduled, so that a loss cannot have been missed."""
+    """Muster saw the gang before the scheduler reported it as scheduled, so it cannot have missed a loss."""
     pause: float
-    """Until the next look, if nothing comes by itself."""
+    """The time until the next look, if there is no watch event."""
     posted: GangEvent | None = None
     looked_at: object = None
-    """What the last look at the members was about: nothing new, no new look."""
+    """What the Job and PodGroup showed at the last look at the members. Muster looks again only if that changes."""
     claimed: float = 0.0
-    """Since when the scheduler calls it scheduled."""
+    """Since when the scheduler reports the gang as scheduled."""
     counting: Gang | None = None
-    """The gang, while its pods are to be counted."""
+    """The gang whose pods Muster is going to count."""
     half: tuple[str, float] = ("", 0.0)
     """The run in which some pods started without the others, and since when."""
 
@@ -69,33 +72,35 @@ class Wait:
         self.claimed, self.counting = (self.claimed or now, gang) if counting else (0.0, None)
 
 
-def not_the_one(leads: bool, has_synced: bool) -> Silence | None:
-    """Why this replica does not speak of any gang."""
+def may_not_report(leads: bool, has_synced: bool) -> Silence | None:
+    """Why this replica posts no events about gangs."""
     if not leads:
         return Silence(SilenceReason.NOT_LEADING)
-    return None if has_synced else Silence(SilenceReason.STORE_NOT_SYNCED)
+    return None if has_synced else Silence(SilenceReason.CACHE_NOT_SYNCED)
 
 
-def before_look(gang: Gang, wait: Wait, now: float, pace: Pace) -> Silence | None:
-    """Why the gang's pods are not looked at yet, or not again."""
-    spoken_for = wait.started or wait.counting is not None or gang.verdict
-    left = (wait.claimed or wait.since) + (pace.patience if spoken_for else pace.silence) - now
+def before_look(gang: Gang, wait: GangWait, now: float, pace: Pace) -> Silence | None:
+    """Why Muster does not look at the gang's pods yet, or not again."""
+    heard_of = wait.started or wait.counting is not None or gang.scheduler_message
+    left = (wait.claimed or wait.since) + (pace.patience if heard_of else pace.silence) - now
     if left > 0:
         return Silence(SilenceReason.TOO_EARLY, left)
-    if gang.verdict and wait.looked_at == gang.shown:
-        return Silence(SilenceReason.NOTHING_NEW)  # whatever changes, the streams tell
+    if gang.scheduler_message and wait.looked_at == gang.shown:
+        return Silence(SilenceReason.NOTHING_NEW)  # a watch event follows any change
     return None
 
 
 def counted(summary: MemberSummary | None, changed: bool, pace: Pace) -> MemberSummary | Silence:
-    """What a look at the pods showed, if it counts. `changed`: the Job or its PodGroup is not as it was before it."""
+    """The result of a look at the pods, if it is valid. `changed`: the Job or its PodGroup changed during the look."""
     if summary is None:
         return Silence(SilenceReason.MEMBERS_UNKNOWN, pace.listing)
-    return Silence(SilenceReason.CHANGED_MEANWHILE) if changed else summary  # it is queued for the change
+    return Silence(SilenceReason.CHANGED_MEANWHILE) if changed else summary  # the change has queued the Job
 
 
-def after_look(gang: Gang, wait: Wait, summary: MemberSummary, posted: float | None, now: float, pace: Pace) -> Outcome:
-    """`posted`: when the Job got its last GangWaiting, if that was not long ago."""
+def after_look(
+    gang: Gang, wait: GangWait, summary: MemberSummary, posted: float | None, now: float, pace: Pace
+) -> Outcome:
+    """`posted`: when the Job got its last GangWaiting, if that was recently."""
     event = gang_event(gang, summary, wait.started and gang.is_claimed)
     if event.reason is EventReason.GANG_SCHEDULED:
         return event
@@ -106,22 +111,28 @@ def after_look(gang: Gang, wait: Wait, summary: MemberSummary, posted: float | N
     return event
 
 
-def half_started(
-    gang: Gang, wait: Wait, summary: MemberSummary, native: bool, now: float, pace: Pace
-) -> Outcome | None:
-    """A gang that stays half bound proves that no scheduler holds it. None if it is not half bound."""
-    if wait.started or not wait.watched or not is_not_held(gang, summary):
-        return None
+def half_started(gang: Gang, wait: GangWait, summary: MemberSummary, native: bool, now: float, pace: Pace) -> Outcome:
+    """A gang that stays partly bound proves that no scheduler holds it."""
+    had_nodes = wait.started or not (wait.watched or was_never_whole(gang, summary))
+    if had_nodes or not is_not_held(gang, summary):
+        return Silence(SilenceReason.NO_PART_STARTED)
     run, since = wait.half
     if run != gang.run:
         return Silence(SilenceReason.TOO_EARLY, pace.patience)
     if now - since < pace.patience:
-        return Silence(SilenceReason.TOO_EARLY)  # it is looked at again for that already
+        return Silence(SilenceReason.TOO_EARLY)  # the next look is already queued
     return not_held_event(gang, summary, native)
 
 
-def has_started(gang: Gang, wait: Wait | None, at_once: int, recent: bool) -> Outcome:
-    """This run has had all its nodes. `at_once`: how many pods are known to have one at the same time."""
+def is_half_started(outcome: Outcome) -> bool:
+    """Some pods started without the others, so Muster remembers since when."""
+    return not isinstance(outcome, Silence) or outcome.reason is not SilenceReason.NO_PART_STARTED
+
+
+def has_started(gang: Gang, wait: GangWait | None, at_once: int, recent: bool) -> Outcome:
+    """This run had all its nodes. `at_once`: the number of pods known to have a node at the same time."""
+    if wait is not None and wait.started:
+        return Silence(SilenceReason.HAD_ITS_NODES)
     if wait is not None and wait.half[0] == gang.run and at_once < gang.needed:
         return Silence(SilenceReason.STARTED_IN_PARTS)
     if wait is None and not recent:
@@ -129,15 +140,15 @@ def has_started(gang: Gang, wait: Wait | None, at_once: int, recent: bool) -> Ou
     return scheduled_event(gang)
 
 
-def is_whole_again(gang: Gang, wait: Wait | None) -> Outcome:
-    """It has all its nodes. If an event said that it lost some, another one says that it has them back."""
+def is_whole_again(gang: Gang, wait: GangWait | None) -> Outcome:
+    """The gang has all its nodes. If an event reported a loss, another one reports that it has them back."""
     if wait is not None and wait.started and wait.posted is not None:
         return scheduled_event(gang, wait.posted.occasion)
     return Silence(SilenceReason.GANG_RUNS)
 
 
-def has_ended(wait: Wait, job: JobView | None) -> Outcome:
-    """A Job that succeeded before its pods were counted: each of them had a node."""
+def has_ended(wait: GangWait, job: JobView | None) -> Outcome:
+    """A Job that succeeded before its pods were counted: each of its pods had a node."""
     gang = wait.counting
     if gang is None or job is None or job.uid != wait.job or not job.finished or job.succeeded < gang.needed:
         return Silence(SilenceReason.WAIT_OVER)

@@ -1,4 +1,4 @@
-"""How many pods a gang holds together: the number that its PodGroup should have, from the Job alone."""
+"""The minCount that a Job's PodGroup should have."""
 
 from collections.abc import Iterable
 
@@ -10,10 +10,10 @@ from muster.core.request import request_of
 
 
 def group_size(job: JobView, workload: Workload, policy: Policy) -> int | None:
-    """The minCount of the Job's PodGroup now; None if it is no gang.
+    """The minCount of the Job's PodGroup now; None if it is not a gang.
 
-    Indexes that have ended have no pods any more, and the scheduler counts only pods that have not: so many as there
-    are of the others must suffice, or a lost pod never comes back.
+    Indexes that have ended have no pods, and the scheduler counts only pods that have not ended. So minCount must not
+    be greater than the number of other indexes; otherwise a replacement of a lost pod never starts.
     """
     wanted = whole_size(job, workload, policy)
     nothing_ended = job.unfinished == (job.completions or 0)
@@ -21,10 +21,10 @@ def group_size(job: JobView, workload: Workload, policy: Policy) -> int | None:
 
 
 def whole_size(job: JobView, workload: Workload, policy: Policy) -> int | None:
-    """The same, as if no index had ended.
+    """The minCount as if no index had ended.
 
-    Of a Job that is no gang by its numbers any more, Muster's own Workload still tells that it was one: never more pods
-    than the Job has at a time, or none of them would start.
+    If the Job no longer qualifies as a gang, Muster's own Workload still shows that it was one. The size is then at
+    most the number of pods that the Job has at a time; otherwise none of them would start.
     """
     template = template_for(job, workload)
     gang = template.scheduling_policy.gang if template is not None else None
@@ -34,17 +34,19 @@ def whole_size(job: JobView, workload: Workload, policy: Policy) -> int | None:
 
 
 def describes_as_muster(job: JobView, workload: Workload) -> bool:
-    """Muster wrote the Workload, from the Job: so the Job says more than it. Somebody else's is taken at its word."""
+    """Whether Muster wrote the Workload from the Job, so that the Job's fields count. A user's own Workload counts as
+    it is.
+    """
     return is_ours(workload.metadata) and controls(job, workload.metadata)
 
 
 def was_gang(job: JobView, workloads: Iterable[Workload]) -> bool:
-    """Muster has made a gang's Workload for the Job, whatever the Job is now."""
+    """Whether Muster has created a gang's Workload for the Job, even if the Job no longer qualifies."""
     own = [template_for(job, workload) for workload in workloads if describes_as_muster(job, workload)]
     return any(template is not None and template.scheduling_policy.gang is not None for template in own)
 
 
 def wanted_size(job: JobView, policy: Policy) -> int | None:
-    """As the Job asks for it, whatever has ended since; None if it is to be no gang."""
+    """The gang size that the Job requests, regardless of ended indexes; None if it is not a gang."""
     gang = request_of(job, policy).gang
     return gang.min_count if gang else None

@@ -1,8 +1,8 @@
-"""What a gang's people are told: that it has its nodes, or that it waits, and why.
+"""The events about a gang: it has its nodes, or it waits and why.
 
 The scheduler reports on a PodGroup once: its condition never goes back from True, and says nothing while members are
-missing. And kube-scheduler without the feature gate GangScheduling sets it to True as soon as one pod is bound. So the
-condition is a claim: Muster counts the pods that have a node before it says that the gang has its nodes.
+missing. Without the feature gate GangScheduling, kube-scheduler sets it to True as soon as one pod is bound. So the
+condition is only a claim: Muster counts the bound pods before it reports that the gang has its nodes.
 """
 
 import re
@@ -13,34 +13,35 @@ from muster.api.job import JobView
 from muster.api.pod import PodView
 from muster.api.v1alpha2.podgroup import GangState, PodGroup
 from muster.core import messages
-from muster.core.decide import Decision, Membership
+from muster.core.decision import Decision, Membership
 from muster.core.observed import Observed
-from muster.core.ownership import has_ours
+from muster.core.ownership import has_own
+from muster.core.policy import Rules
 from muster.core.reasons import EventReason, Reason, SilenceReason
 
 _GENERIC = "pod group is unschedulable"
-"""How kube-scheduler begins for members that would fit, were it not for the others."""
+"""The start of kube-scheduler's message for pods that would fit if the other members did."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """A Job that should be running, and its PodGroup."""
+    """A Job that should run, and its PodGroup."""
 
     job: JobView
     group: PodGroup
     needed: int
-    """How many pods start together."""
+    """The number of pods that start together."""
     resumed: str
     """When the Job was last resumed; empty if it was never suspended."""
 
     @property
     def run(self) -> str:
-        """Which run of which group this is: resumed, or with a group that was made anew, it is another one."""
+        """Identifies a run of a gang. A resume or a new PodGroup begins another run."""
         return f"{self.group.metadata.uid} {self.resumed}"
 
     @property
     def is_claimed(self) -> bool:
-        """The scheduler calls this run scheduled. What it said before the Job was resumed is not about this run."""
+        """The scheduler reports this run as scheduled. A report from before the resume is not about this run."""
         condition = self.group.scheduled
         if condition is None or condition.status != "True":
             return False
@@ -48,7 +49,7 @@ class Gang:
 
     @property
     def is_whole(self) -> bool:
-        """The Job's own status proves that every pod has had a node."""
+        """The Job's status proves that every pod had a node."""
         return self.is_claimed and self._all_ready
 
     @property
@@ -57,44 +58,46 @@ class Gang:
 
     @property
     def lost_pods(self) -> bool:
-        """Pods of the Job have failed, which also counts those that were evicted, preempted or deleted."""
+        """Pods of the Job have failed; this includes evicted, preempted and deleted pods."""
         return self.job.counted_pods > self.job.succeeded
 
     @property
     def ended(self) -> int:
-        """Pods of this run that had a node and ended. Failures from before the Job was resumed do not count."""
+        """Pods of this run that had a node and ended. Failures from before the resume do not count."""
         return self.job.succeeded if self.resumed else self.job.counted_pods
 
     @property
     def last_news(self) -> str:
-        """When this run began or got its nodes, whichever was later, as the API server writes it."""
+        """When this run began or got its nodes, whichever was later, in the API server's format."""
         condition = self.group.scheduled
         return max(self.resumed, condition.last_transition_time if condition else "")
 
     @property
-    def verdict(self) -> str:
-        """The scheduler's own words on why it does not start; empty if it said none."""
+    def scheduler_message(self) -> str:
+        """The scheduler's message on why the gang does not start; empty if there is none."""
         condition = self.group.scheduled
         return condition.message or condition.reason if condition is not None and condition.status != "True" else ""
 
     @property
     def shown(self) -> object:
-        """What the Job and its PodGroup show. While that stays, a new look at the members shows nothing new."""
+        """What the Job and its PodGroup show. If this is unchanged, a new look at the members shows nothing new."""
         return self.run, self.group.scheduled, self.job.active, self.job.ready, self.job.succeeded
 
 
 @dataclass(frozen=True, slots=True)
 class MemberSummary:
-    """The members as they are now. Those that have ended are none any more."""
+    """The current members. Pods that have ended are not members."""
 
     exist: int
     bound: int
     words: str = ""
-    """What the scheduler says about one that has no node."""
+    """The scheduler's message about a member without a node."""
     first: str = ""
-    """The UID of the oldest one that has no node."""
+    """The UID of the oldest member without a node."""
     bound_since: str = ""
-    """When the oldest one that has a node was created."""
+    """When the oldest member with a node was created."""
+    waiting_since: str = ""
+    """When the oldest member without a node was created."""
 
     @property
     def waiting(self) -> int:
@@ -106,34 +109,34 @@ class GangEvent:
     reason: EventReason
     message: str
     occasion: str
-    """The run, or the loss, that it is about. On another occasion it is another event, also in the same words."""
+    """The run or the loss that the event is about. The same message on another occasion is another event."""
 
     @property
     def identity(self) -> str:
-        """Numbers make no difference: a scheduler that counts nodes would have something new to say all the time."""
+        """Ignores numbers: a scheduler's message that counts nodes would otherwise be new all the time."""
         return f"{self.occasion} {re.sub('[0-9]+', '#', self.message)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Nothing is posted, and why."""
+    """No event is posted, and why."""
 
     reason: Reason | SilenceReason
     again_in: float | None = None
-    """Seconds after which to look again; None if a change of the Job or its PodGroup is what there is to wait for."""
+    """Seconds until the next look; None to wait for a change of the Job or its PodGroup."""
 
     def __str__(self) -> str:
         return messages.silence(self.reason)
 
 
-def gang_of(seen: Observed, decision: Decision, adopt_existing_only: bool = False) -> Gang | Silence:
-    """The gang that there may be something to tell about, or why there is none."""
+def gang_of(seen: Observed, decision: Decision, rules: Rules) -> Gang | Silence:
+    """The gang to report on, or why there is none."""
     job = seen.job
     if job is None or decision.membership is not Membership.JOIN:
         return Silence(decision.reason)
     if job.finished:
         return Silence(Reason.JOB_FINISHED)
-    if adopt_existing_only and not has_ours(job, seen.pod_groups):
+    if rules.adopt_existing_only and not has_own(job, seen.pod_groups):
         return Silence(SilenceReason.POD_GROUP_NOT_OURS)
     if job.suspended:
         return Silence(Reason.SUSPENDED)
@@ -150,21 +153,22 @@ def gang_of(seen: Observed, decision: Decision, adopt_existing_only: bool = Fals
 
 
 def summary_of(pods: Iterable[PodView]) -> MemberSummary:
-    living = [pod for pod in pods if pod.live and (pod.bound or not pod.terminating)]
-    waiting = sorted((pod for pod in living if not pod.bound), key=lambda pod: (pod.created, pod.name))
+    current = [pod for pod in pods if pod.live and (pod.bound or not pod.terminating)]
+    waiting = sorted((pod for pod in current if not pod.bound), key=lambda pod: (pod.created, pod.name))
     words = [pod.unschedulable for pod in waiting if pod.unschedulable]
     specific = [said for said in words if not said.startswith(_GENERIC)]
     return MemberSummary(
-        exist=len(living),
-        bound=len(living) - len(waiting),
+        exist=len(current),
+        bound=len(current) - len(waiting),
         words=next(iter(specific or words), ""),
         first=waiting[0].uid if waiting else "",
-        bound_since=min((pod.created for pod in living if pod.bound), default=""),
+        bound_since=min((pod.created for pod in current if pod.bound), default=""),
+        waiting_since=waiting[0].created if waiting else "",
     )
 
 
 def gang_event(gang: Gang, summary: MemberSummary, started: bool) -> GangEvent:
-    """What is so, from the members as they are. `started`: this run has had all its nodes."""
+    """The event for the current members. `started`: this run had all its nodes."""
     runs_on = started and summary.exist > 0 and not summary.waiting
     if has_nodes(gang, summary) or runs_on:
         return scheduled_event(gang)
@@ -184,15 +188,26 @@ def has_nodes(gang: Gang, summary: MemberSummary) -> bool:
 
 
 def is_not_held(gang: Gang, summary: MemberSummary) -> bool:
-    """Some members run, and the scheduler finds no node for others. Ask only if this run never had all its nodes.
+    """Some members run, and the scheduler finds no node for others. Valid only if this run never had all its nodes.
 
-    Only what a scheduler that holds gangs never does counts. It too leaves a gang half bound after a pod was lost
-    (failures), or after its PodGroup was made again in another size (members that are older than the group).
+    It counts only what a scheduler that holds gangs never does. Such a scheduler also leaves a gang partly bound after
+    a pod was lost (failures), or after the PodGroup was replaced with another size (members older than the group).
     """
     specific = bool(summary.words) and not summary.words.startswith(_GENERIC)
     half = summary.bound > 0 and summary.waiting > 0 and not has_nodes(gang, summary)
     made_again = summary.bound_since < (gang.group.metadata.creation_timestamp or "")
-    return half and specific and not gang.verdict and not gang.lost_pods and not made_again
+    return half and specific and not gang.scheduler_message and not gang.lost_pods and not made_again
+
+
+def was_never_whole(gang: Gang, summary: MemberSummary) -> bool:
+    """A pod that already existed when the scheduler reported the gang as scheduled has no node yet.
+
+    Then it is not the replacement of a lost pod, so the gang never had all its nodes. A gang that needs fewer pods than
+    the Job has can start without that one. Times are in seconds, and no pod is lost and replaced within one second.
+    """
+    claim = gang.group.scheduled if gang.is_claimed else None
+    older = claim is not None and "" < summary.waiting_since <= claim.last_transition_time
+    return older and gang.needed >= (gang.job.parallelism or 1)
 
 
 def not_held_event(gang: Gang, summary: MemberSummary, native: bool) -> GangEvent:
@@ -205,14 +220,14 @@ def scheduled_event(gang: Gang, occasion: str = "") -> GangEvent:
 
 
 def _lacks_members(gang: Gang, summary: MemberSummary) -> bool:
-    """A scheduler that holds gangs says nothing about them before all are there. One that does not, does."""
+    """A scheduler that holds gangs reports nothing until all members exist. Other schedulers report on single pods."""
     if summary.exist >= gang.needed:
         return False
     return not summary.words or summary.exist + gang.job.succeeded < gang.needed
 
 
 def _no_room(gang: Gang, summary: MemberSummary) -> str:
-    words = [said for said in (summary.words, gang.verdict) if said]
+    words = [said for said in (summary.words, gang.scheduler_message) if said]
     if not words:
         return messages.no_scheduler_spoke(summary.exist)
     return messages.no_room(summary.bound, gang.needed, words)

@@ -1,6 +1,7 @@
-"""What a user wrote into the annotation `muster.dev/scheduling`: text to a value, or to all that is wrong with it.
+"""Parses the annotation `muster.dev/scheduling` into an Intent, or into all errors in it.
 
-Anybody may have written it. It is bounded before it is looked at, and what is told of it is bounded and printable.
+Any user may have written it. Its length is limited before it is parsed, and messages about it are bounded and
+printable.
 """
 
 from collections.abc import Mapping
@@ -23,33 +24,33 @@ from muster.workloadbuilder.parsing import WRAPPER
 from muster.workloadbuilder.text import Unparsable, loaded
 
 NONE = "none"
-"""Opts out."""
+"""The value that opts out."""
 REMEMBERED_BYTES = 4 * 1024 * 1024
-"""Of texts and of what was read from them. Most Jobs of a cluster ask for the same few things."""
+"""Budget for texts and parsed results. Most Jobs of a cluster have the same few requests."""
 MAX_ERRORS = 32
-"""Mistakes that are kept of one text. People see five of them."""
+"""Errors that are kept of one text. Messages show five of them."""
 _MODES: dict[str, dict[str, dict[str, Any]]] = {"Pod": {"single": {}}, "PodGroup": {"all": {}}}
-"""v1alpha2's own words, which people see in its objects."""
+"""The spelling of v1alpha2, which users see in its objects."""
 _MODE_FIELDS = ("disruptionMode", "disruption")
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """Exactly one of the first three."""
+    """Exactly one of the first three fields is set."""
 
     asked: Parsed[PodGroupScheduling] | None = None
     opted_out: bool = False
     errors: tuple[FieldError, ...] = ()
     more_errors: int = 0
-    """How many there are beyond those that are kept."""
+    """The number of further errors that are not kept."""
 
 
 @remembering(REMEMBERED_BYTES, lambda text: (text,))
 def read_intent(text: str) -> Intent:
-    """YAML or JSON, in the spellings of KEP-6089's text and examples, of Kubernetes 1.37 and of v1alpha2.
+    """Parses YAML or JSON with the field names of KEP-6089, of Kubernetes 1.37 and of v1alpha2.
 
-    Total: any text gives an Intent, of bounded size. An annotation that made this raise once ended Muster for the whole
-    cluster.
+    Never raises: any text gives an Intent of bounded size. An annotation that made this raise once ended Muster for the
+    whole cluster.
     """
     if text.strip().lower() == NONE:
         return Intent(opted_out=True)
@@ -63,13 +64,13 @@ def read_intent(text: str) -> Intent:
     except InvalidConfiguration as refusal:
         kept = tuple(map(brief, refusal.errors[:MAX_ERRORS]))
         return Intent(errors=kept, more_errors=len(refusal.errors) - len(kept))
-    except Exception as bug:  # noqa: BLE001 - the Job runs without its intent, and the event asks for a report
+    except Exception as bug:  # noqa: BLE001 - ignore the intent; the event asks for a bug report
         allowed = f"cannot be read ({type(bug).__name__}), which is a bug in Muster: please report it"
         return Intent(errors=(FieldError(ErrorKind.INTERNAL, ROOT, None, allowed),))
 
 
 def _block(given: Any) -> tuple[Any, FieldPath]:
-    """The scheduling block, also if a whole Job was pasted, with the words of all versions made those of one."""
+    """The scheduling block, also of a whole pasted Job, converted to the field names of one version."""
     path = ROOT
     spec = given.get("spec") if isinstance(given, Mapping) else None
     if isinstance(spec, Mapping) and WRAPPER in spec:

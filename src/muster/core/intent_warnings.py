@@ -1,4 +1,4 @@
-"""What people are told about the annotation on a Job: what is wrong with it, and what comes too late."""
+"""Warnings about the annotation on a Job: errors in it, and changes that have no effect."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from muster.core.request import SchedulingRequest, request_of
 from muster.workloadbuilder import DisruptionMode, GangPolicy, SchedulingConfig
 
 MOST = 5
-"""Mistakes that are told at once: nobody reads more, and the answer of a webhook is bounded."""
+"""Errors per warning: people read no more, and the answer of a webhook is bounded."""
 _OF_NO_INTEREST = {Reason.NAMESPACE_EXCLUDED, Reason.JOB_FINISHED}
 _UNSET = {"", Spelled.POD.value}
 _OVERRULED = {Reason.GROUP_PRESET, Reason.MANAGED_ELSEWHERE}
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class IntentWarning:
     event: EventReason
     about: str
     parts: tuple[str, ...]
@@ -33,12 +33,12 @@ class Complaint:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One for each part: kubectl shows them line by line, and long ones are cut."""
+        """One warning per part: kubectl shows them line by line and cuts long ones."""
         return tuple(f"{self.about}{part}" for part in self.parts)
 
 
-def complaints(job: JobView, group: PodGroup | None, policy: Policy) -> Iterator[Complaint]:
-    """`group` is the PodGroup that Muster has made for the Job, if it has."""
+def intent_warnings(job: JobView, group: PodGroup | None, policy: Policy) -> Iterator[IntentWarning]:
+    """`group` is the PodGroup that Muster created for the Job, if there is one."""
     alone = skip_reason(job, policy)
     if job.being_deleted or alone in _OF_NO_INTEREST:
         return
@@ -49,18 +49,20 @@ def complaints(job: JobView, group: PodGroup | None, policy: Policy) -> Iterator
         yield _ignored(job, alone.sentence)
     elif group is not None and not job.delegated and (changes := tuple(_changes(job, request, group))):
         about = messages.intent_without_effect(SCHEDULING_ANNOTATION, group.metadata.name)
-        yield Complaint(EventReason.INTENT_WITHOUT_EFFECT, about, changes)
+        yield IntentWarning(EventReason.INTENT_WITHOUT_EFFECT, about, changes)
 
 
-def _ignored(job: JobView, *parts: str, more: int = 0) -> Complaint:
+def _ignored(job: JobView, *parts: str, more: int = 0) -> IntentWarning:
     name = GROUP_TEMPLATE_ANNOTATION if job.intent is None else SCHEDULING_ANNOTATION
     first, more = parts[:MOST], len(parts) + more - MOST
-    told = (*first, messages.and_more(more)) if more > 0 else first
-    return Complaint(EventReason.INTENT_IGNORED, messages.intent_ignored(name), told)
+    parts = (*first, messages.and_more(more)) if more > 0 else first
+    return IntentWarning(EventReason.INTENT_IGNORED, messages.intent_ignored(name), parts)
 
 
 def _changes(job: JobView, request: SchedulingRequest, group: PodGroup) -> Iterator[str]:
-    """Where what is asked for now differs from what was made. Without an annotation only what nobody else asks for."""
+    """Differences between the current request and the PodGroup. Without an annotation, only fields that nothing else
+    sets.
+    """
     if job.intent is not None and request.item is None:
         yield messages.stays_a_member(job.intent.strip()[:20])
         return
@@ -78,7 +80,7 @@ def _changes(job: JobView, request: SchedulingRequest, group: PodGroup) -> Itera
 
 
 def _policy_changes(config: SchedulingConfig, group: PodGroup) -> Iterator[str]:
-    """Another minCount alone is heeded (core/resize.py), but for groups with claims, which are never replaced."""
+    """A change of minCount alone has an effect (core/resize.py), except for groups with resource claims."""
     asked = config.policy if isinstance(config.policy, GangPolicy) else None
     if (asked is None) != (group.gang is None):
         yield messages.differs("policy", "gang" if group.gang else "basic", "gang" if asked else "basic")

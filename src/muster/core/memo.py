@@ -1,4 +1,4 @@
-"""Remembering what a pure function returned, bounded in bytes: users decide how long its arguments are."""
+"""A cache for the results of a pure function, bounded in bytes because users control the length of its arguments."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -11,15 +11,15 @@ Result = TypeVar("Result")
 Key = tuple[Any, ...]
 
 ENTRY_BYTES = 2_000
-"""What one result takes, apart from its strings."""
+"""The size of one result without its strings."""
 COPIES = 3
-"""How often, at most, a string of the key is held by the key and the result together."""
+"""The highest number of copies of a key's string in the key and the result together."""
 
 
 class Memo(Generic[Parameters, Result]):
-    """A function that recalls its latest results, as many as fit the budget.
+    """A function that caches its latest results, as many as fit the budget.
 
-    The key is all that the result depends on, and nothing else: it is kept, the arguments are not.
+    The key is everything that the result depends on. The cache keeps the key and not the arguments.
     """
 
     def __init__(self, function: Callable[Parameters, Result], budget: int, key: Callable[Parameters, Key]) -> None:
@@ -29,7 +29,7 @@ class Memo(Generic[Parameters, Result]):
         self._key = key
         self._results: OrderedDict[Key, Result] = OrderedDict()
         self.weight = 0
-        """Bytes, about."""
+        """Approximate size in bytes."""
 
     def __len__(self) -> int:
         return len(self._results)

@@ -1,6 +1,6 @@
-"""Every sentence that Muster writes for people: in events, in refusals, and in the warnings of `kubectl apply`.
+"""All text that Muster writes for people in events, refusals and warnings of `kubectl apply`.
 
-The words of the Reasons are in `core.reasons`. The arguments here are plain values, so that all of Muster can use them.
+The text of the Reasons is in `core.reasons`. The arguments are plain values, so that every package can use this module.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,16 @@ from muster.core.reasons import Reason, SilenceReason
 def silence(reason: Reason | SilenceReason, detail: str = "") -> str:
     """For the log: why no event was posted."""
     return f"no event: {reason}: {reason.sentence}{_about(detail)}"
+
+
+def not_queued(reason: SilenceReason) -> str:
+    """For the log: why a change of an object causes no work."""
+    return f"not queued: {reason}: {reason.sentence}"
+
+
+def not_handled(reason: SilenceReason) -> str:
+    """For the log: why Muster does nothing for the Job."""
+    return f"nothing to do: {reason}: {reason.sentence}"
 
 
 # What Muster did to the Job's objects.
@@ -25,7 +35,7 @@ def pod_group_created(name: str) -> str:
 
 
 def name_taken(name: str) -> str:
-    return f"{name} belongs to somebody else; taking the next name"
+    return f"{name} belongs to another owner; Muster uses the next name"
 
 
 def pair_released(deleted: str) -> str:
@@ -33,37 +43,37 @@ def pair_released(deleted: str) -> str:
 
 
 def decided(reason: Reason, detail: str, plain: bool) -> str:
-    """Why Muster stands aside, or what the pods wait for."""
+    """Why Muster skips the Job, or what the pods wait for."""
     outcome = "; the pods are scheduled one by one" if plain else ""
     return f"{reason}: {reason.sentence}{_about(detail)}{outcome}"
 
 
 def fields_dropped(kind: str, name: str, gates: Mapping[str, str], native: bool) -> str:
-    """`gates`: the feature gate of each field that the server did not keep."""
+    """`gates`: the feature gate of each field that the server did not store."""
     if native:
         fields = ", ".join(f"{field} (feature gate {gate} is off)" for field, gate in gates.items())
     else:
         fields = f"{', '.join(gates)} (the installed CRD is too old: `muster crds install`)"
-    return f"The API server did not keep {fields} of {kind} {name}; the gang is scheduled without"
+    return f"The API server did not store these fields of {kind} {name}: {fields}. The gang is scheduled without them"
 
 
-# What becomes of a gang.
+# The state of a gang.
 
 
 def gang_scheduled(needed: int, group: str) -> str:
-    return f"The gang of {needed} has its nodes (PodGroup {group})"
+    return f"The gang of {needed} is scheduled (PodGroup {group})"
 
 
 def pods_missing(exist: int, needed: int, succeeded: int) -> str:
     if succeeded:
         why = f"{succeeded} succeeded, and the scheduler counts only pods that have not ended"
     else:
-        why = "if it stays so, the Job's own events say why the others are not created"
+        why = "if this lasts, the Job's other events say why the remaining pods are not created"
     return f"{exist} of the gang's {needed} pods exist; {why}"
 
 
 def no_scheduler_spoke(exist: int) -> str:
-    return f"All {exist} pods exist, and no scheduler has said anything about them yet"
+    return f"All {exist} pods exist, and no scheduler has reported on them yet"
 
 
 def no_room(bound: int, needed: int, words: Sequence[str]) -> str:
@@ -88,18 +98,17 @@ def gang_not_held(bound: int, needed: int, native: bool) -> str:
 def gang_split(group: str, needed: int, inside: int, waiting: int, outside: int) -> str:
     return (
         f"The gang is split: {inside} of the Job's pods are in PodGroup {group}, which needs "
-        f"{needed}, and {outside} are in no group. {waiting} pods wait for members that do not come. "
-        "Suspend the Job and resume it: its pods are then created anew as one gang"
+        f"{needed}, and {outside} are in no group. {waiting} pods wait for members that do not exist. "
+        f"{split_remedy('the Job', 'as one gang')}"
     )
 
 
-# A PodGroup of the wrong size, and what keeps Muster from replacing it.
+def split_remedy(which: str, how: str) -> str:
+    """What repairs a split gang. `how`: what the Job controller then makes of its pods."""
+    return f"Suspend {which} and resume it: the Job controller then recreates its pods {how}"
 
-WORKLOAD_IS_GONE = "its Workload is gone"
-HAS_RESOURCE_CLAIMS = "it has resource claims"
-IS_NOT_OURS = "it is not Muster's"
-NEW_ONE_REFUSED = "the API server rejects the new one"
-SIZE_NOT_STORED = "the API server does not store the size that it is given"
+
+# A PodGroup of the wrong size.
 
 
 def size_asked_for(size: int) -> str:
@@ -107,7 +116,7 @@ def size_asked_for(size: int) -> str:
 
 
 def indexes_ended(ended: int, completions: int) -> str:
-    return f"{ended} of {completions} indexes ended, and a pod of the others waits"
+    return f"{ended} of {completions} indexes have ended, and a pod of a remaining index waits for a node"
 
 
 def gang_resized(group: str, was: int, size: int, why: str) -> str:
@@ -115,6 +124,7 @@ def gang_resized(group: str, was: int, size: int, why: str) -> str:
 
 
 def gang_not_resized(group: str, was: int, why: str, obstacle: str) -> str:
+    """`obstacle`: the sentence of the Reason why Muster cannot replace the PodGroup."""
     return (
         f"PodGroup {group} needs {was} pods, but {why}. "
         f"Muster cannot replace it, since {obstacle}: delete the Job and create it again"
@@ -125,21 +135,27 @@ def gang_not_resized(group: str, was: int, why: str, obstacle: str) -> str:
 
 
 def intent_ignored(annotation: str) -> str:
-    """Followed by what is wrong."""
+    """The caller appends the errors."""
     return f"{annotation} is ignored, as if it were not there: "
 
 
 def intent_without_effect(annotation: str, group: str) -> str:
-    """Followed by the differences."""
-    return f"{annotation} has no effect on PodGroup {group}, which was made already: "
+    """The caller appends the differences."""
+    return f"{annotation} has no effect on PodGroup {group}, which already exists: "
 
 
 def and_more(number: int) -> str:
     return f"and {number} more"
 
 
+def listed(things: Sequence[object], most: int) -> str:
+    """The first ones by name, and the number of the others."""
+    names = ", ".join(str(thing) for thing in things[:most])
+    return f"{names} {and_more(len(things) - most)}" if len(things) > most else names
+
+
 def stays_a_member(asked: str) -> str:
-    return f"its pods stay in it, although the Job asks for {asked!r}"
+    return f"the pods stay in that group, although the Job now requests {asked!r}"
 
 
 def differs(what: str, made: object, asked: object) -> str:
@@ -147,19 +163,22 @@ def differs(what: str, made: object, asked: object) -> str:
 
 
 def differs_or_dropped(what: str, made: object, asked: object) -> str:
-    """A server with a gate off makes the group without the field. The group does not show which of both it was."""
-    return f"{differs(what, made, asked)} (if that was asked for from the start, see PolicyDropped)"
+    """With the feature gate off, the server creates the group without the field. The group does not show why."""
+    return (
+        f"{differs(what, made, asked)} (if the annotation had this value when the Job was created, see the event "
+        "PolicyDropped)"
+    )
 
 
 def intent_removed(annotation: str, group: str) -> str:
-    return f"{annotation} can be removed, but PodGroup {group} stays as it was made, apart from its size"
+    return f"removing {annotation} does not change PodGroup {group}, except for its size"
 
 
 def warning(text: str) -> str:
     return f"muster: {text}"
 
 
-# Refusals: what the API server tells those who sent the object.
+# Refusals: the API server returns them to the client.
 
 
 def refusal(reason: Reason, text: str) -> str:
@@ -172,11 +191,35 @@ def not_yet(reason: Reason, detail: str) -> str:
 
 
 def not_formed_in_time(job: str, seconds: float) -> str:
-    return f"the gang of Job {job!r} could not be formed within {seconds:.1f} s; the Job controller tries again"
+    return f"Muster could not form the gang of Job {job!r} within {seconds:.1f} s; the Job controller retries"
 
 
 def not_formed_yet(job: str, why: str) -> str:
-    return f"the gang of Job {job!r} could not be formed yet: {why}; the Job controller tries again"
+    return f"Muster could not form the gang of Job {job!r} yet: {why}; the Job controller retries"
+
+
+TOO_MANY_UNKNOWN_JOBS = (
+    "Muster is busy: it receives requests for too many Jobs that are not in its cache. Try again later"
+)
+
+
+def keeps_changing(what: str = "it") -> str:
+    return f"{what} keeps changing"
+
+
+def pod_group_not_deleted(name: str) -> str:
+    return f"the API server did not delete PodGroup {name}"
+
+
+def pod_group_came_and_went(name: str) -> str:
+    return f"another client created and deleted PodGroup {name}"
+
+
+def kept_changing(steps: int) -> str:
+    return f"the Job or its objects kept changing during {steps} steps"
+
+
+PODS_NOT_LISTED = "Muster cannot read one of its objects, and could not list its pods"
 
 
 def pod_unreadable(problem: str) -> str:
@@ -189,7 +232,7 @@ def failed_on(what: str, kind: str) -> str:
 
 
 def failed_on_pod(job: str, kind: str) -> str:
-    return f"{failed_on(f'Job {job!r}', kind)}; the Job controller tries again"
+    return f"{failed_on(f'Job {job!r}', kind)}; the Job controller retries"
 
 
 def failed_on_change(job: str, kind: str) -> str:
@@ -205,7 +248,7 @@ def internal_error(kind: str) -> str:
 
 
 def pod_group_unchecked(why: str) -> str:
-    return f"the PodGroup cannot be checked now, try again: {why or SLOW}"
+    return f"Muster cannot check the PodGroup now: {why or SLOW}. Try again later"
 
 
 # The parallelism guard's refusals.
@@ -217,8 +260,8 @@ SUSPEND_OR_DELETE = (
     "Suspend the Job and change it once its pods are gone. Or: delete the Job and create it with the new parallelism"
 )
 TRY_AGAIN_OR_DELETE = "Try again in a moment, or delete the Job and create it with the new parallelism"
-PODS_STILL_THERE = "Its pods are still there: try again once they are gone"
-REPLACE_WORKLOAD = "Replace it by one of fewer pods, or delete it"
+PODS_STILL_THERE = "Its pods still exist. Try again after they have been deleted"
+REPLACE_WORKLOAD = "Replace the Workload with one that requires fewer pods, or delete it"
 
 
 def parallelism_kept(job: str, why: str, remedy: str) -> str:
@@ -233,11 +276,11 @@ def since_gang(group: str, size: int) -> str:
 
 
 def since_workload(workload: str, size: int) -> str:
-    return f": its Workload {workload!r}, which Muster did not make, asks for {size} pods"
+    return f": its Workload {workload!r}, which Muster did not create, requires {size} pods"
 
 
 def gang_unknown(job: str, why: str) -> str:
-    return f"cannot tell now whether Job {job!r} is a gang, try again: {why or SLOW}"
+    return f"Muster cannot determine now whether Job {job!r} is a gang: {why or SLOW}. Try again later"
 
 
 def _about(detail: str) -> str:

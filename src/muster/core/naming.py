@@ -1,8 +1,8 @@
-"""Names of Workloads, templates and PodGroups: byte for byte those of the in-tree Job controller (1.36).
+"""Names of Workloads, templates and PodGroups: the same as those of the in-tree Job controller (1.36).
 
-A cluster can therefore hand over to or from it, and racing creators meet in AlreadyExists. Names are never used for
-discovery. Two names differ from the in-tree ones, because there the Job would never start: a template name that would
-not be a DNS label, and the next name after a stranger took the first (`collision` > 0).
+So a cluster can switch between Muster and the in-tree controller, and concurrent creators get AlreadyExists. Names are
+never used for discovery. Two names differ from the in-tree ones, because with those the Job would never start: a
+template name that would not be a DNS label, and the name after another owner took the first one (`collision` > 0).
 """
 
 import re
@@ -10,9 +10,9 @@ import re
 from muster.api.keys import Uid
 
 MAX_NAME = 253
-"""A DNS subdomain, which object names are."""
+"""The longest DNS subdomain; object names are DNS subdomains."""
 MAX_LABEL = 63
-"""A DNS label, which template names are."""
+"""The longest DNS label; template names are DNS labels."""
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """Kubernetes' safe alphabet: no vowels, so that no hash spells a word."""
@@ -36,7 +36,7 @@ def template_name(job_name: str) -> str:
 
 
 def pod_group_name(workload: str, template: str, collision: int = 0, member: str = "") -> str:
-    """`member` is the UID of one of many Jobs that have their PodGroups from the same template."""
+    """`member` is the UID of the Job, if many Jobs create their PodGroups from the same template."""
     digest = _hash(f"{workload}{template}{member}{_nth(collision)}")
     workload, template = _fit(workload, template, MAX_NAME - 2 - len(digest))
     return f"{workload}-{template}-{digest}"
@@ -47,7 +47,7 @@ def is_dns_label(name: str) -> bool:
 
 
 def _fit(workload: str, template: str, room: int) -> tuple[str, str]:
-    """Shorten the longer part, or both to half the room each."""
+    """Shorten the longer part, or both to half of the room."""
     half = room // 2
     if len(workload) + len(template) <= room:
         return workload, template

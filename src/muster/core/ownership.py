@@ -1,4 +1,4 @@
-"""Which of the objects that were found belong to the Job: by reference, and never by name alone."""
+"""Decides which objects belong to a Job: by reference, never by name alone."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -14,19 +14,19 @@ from muster.core.naming import pod_group_name, workload_name
 Thing = TypeVar("Thing", Workload, PodGroup)
 
 TRIED_NAMES = 16
-"""How far down the series of names an object is still recognised as ours."""
+"""How many names of the series (`collision`) are recognised as Muster's."""
 REMEMBERED = 8_192
-"""Names whose series was looked through: it takes up to sixteen hashes, and every decision asks."""
+"""Names whose series was computed: this needs up to sixteen hashes, and every decision uses it."""
 
 
 def workloads_of(job: JobView, found: Iterable[Workload]) -> list[Workload]:
-    """Those that describe the Job, without what an earlier Job of that name left behind."""
+    """The Workloads that describe the Job, without those of an earlier Job of the same name."""
     named = [workload for workload in found if describes(workload, job) and not is_leftover(workload.metadata, job)]
     return _prefer_staying(named)
 
 
 def describes(workload: Workload, job: JobView) -> bool:
-    """Its controllerRef names the Job or, for a Job of whose groups a controller decides, that controller."""
+    """Its controllerRef names the Job or, if the Job delegates grouping to its controller, that controller."""
     ref, owner = workload.spec.controller_ref, job.controller
     if not job.delegated or owner is None:
         return workload.job_key == job.key
@@ -34,7 +34,7 @@ def describes(workload: Workload, job: JobView) -> bool:
 
 
 def template_for(job: JobView, workload: Workload) -> PodGroupTemplate | None:
-    """The template of the Job's PodGroup; None if it is not there, or not clear."""
+    """The template of the Job's PodGroup; None if it is missing or ambiguous."""
     templates = workload.spec.pod_group_templates
     if job.delegated:
         return next((each for each in templates if each.name == job.group_template), None)
@@ -42,25 +42,34 @@ def template_for(job: JobView, workload: Workload) -> PodGroupTemplate | None:
 
 
 def own_group_name(job: JobView, workload: str, template: str, collision: int = 0) -> str:
-    """The name of the Job's PodGroup. Many Jobs of one controller can have theirs from one template."""
+    """The name of the Job's PodGroup. Many Jobs of one controller can use the same template."""
     return pod_group_name(workload, template, collision, job.uid if job.delegated else "")
 
 
 def pod_groups_of(job: JobView, workload: Workload, found: Iterable[PodGroup]) -> list[PodGroup]:
-    """Those made from the Workload, without what an earlier Job left behind, or what is another Job's."""
+    """The PodGroups created from the Workload, without those of an earlier Job or of another Job."""
     name = workload.metadata.name
     made = [group for group in found if group.workload_name == name and not is_leftover(group.metadata, job)]
     return _prefer_staying([group for group in made if not job.delegated or controls(job, group.metadata)])
 
 
 def is_leftover(metadata: ObjectMeta, job: JobView) -> bool:
-    """Controlled by a Job, and not by this one: identity is the UID."""
+    """Controlled by another Job: the UID is the identity."""
     owner = metadata.controller
     return owner is not None and owner.is_job and owner.uid != job.uid
 
 
+def serves(found: Workload | PodGroup, wanted: Workload | PodGroup, job: JobView | None) -> bool:
+    """Whether the object that already has the name of the wanted one is as good: it is there for the same Job."""
+    if job is None or is_leftover(found.metadata, job):
+        return False
+    if isinstance(found, Workload):
+        return found.job_key == job.key
+    return isinstance(wanted, PodGroup) and found.workload_name == wanted.workload_name
+
+
 def is_ours(metadata: ObjectMeta) -> bool:
-    """Made by Muster, by its label. It tells who made an object, never whose it is."""
+    """Created by Muster, according to its label. The label shows who created an object, not which Job it belongs to."""
     return metadata.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
 
 
@@ -70,7 +79,7 @@ def controls(job: JobView, metadata: ObjectMeta) -> bool:
 
 
 def is_own(job: JobView, thing: Workload | PodGroup) -> bool:
-    """Muster made the object for this Job."""
+    """Muster created the object for this Job."""
     if isinstance(thing, PodGroup):
         return is_own_group(job, thing)
     metadata = thing.metadata
@@ -78,10 +87,10 @@ def is_own(job: JobView, thing: Workload | PodGroup) -> bool:
 
 
 def is_own_group(job: JobView, group: PodGroup) -> bool:
-    """Muster made the PodGroup for this Job: by its controller, its label and its name.
+    """Muster created the PodGroup for this Job: its controller, its label and its name match.
 
-    Anybody who may create PodGroups can write the first two. The name follows from the Workload and the template that
-    the PodGroup itself refers to, so that a replica with another view of the Workloads says the same.
+    Any user who may create PodGroups can set the first two. The name is computed from the Workload and the template
+    that the PodGroup refers to, so that a replica with another view of the Workloads comes to the same result.
     """
     ref = group.spec.pod_group_template_ref
     if ref is None or ref.workload is None or not (controls(job, group.metadata) and is_ours(group.metadata)):
@@ -95,7 +104,7 @@ def is_own_group_name(job: JobView, workload: str, template: str, name: str) -> 
 
 
 def is_own_workload_name(job: JobView, name: str) -> bool:
-    """The name is one that Muster gives to a Workload that it makes for the Job."""
+    """Whether Muster uses this name for a Workload of the Job."""
     return _in_workload_series(name, job.key.name, job.uid)
 
 
@@ -109,11 +118,11 @@ def _in_workload_series(name: str, job: str, uid: Uid) -> bool:
     return any(name == workload_name(job, uid, nth) for nth in range(TRIED_NAMES))
 
 
-def has_ours(job: JobView | None, things: Iterable[Workload | PodGroup]) -> bool:
-    """Muster has made something for the Job already."""
+def has_own(job: JobView | None, things: Iterable[Workload | PodGroup]) -> bool:
+    """Whether Muster has already created an object for the Job."""
     return job is not None and any(is_own(job, each) for each in things)
 
 
 def _prefer_staying(things: list[Thing]) -> list[Thing]:
-    """What is being deleted counts only if nothing else is there."""
+    """Objects that are being deleted count only if there are no others."""
     return [thing for thing in things if thing.metadata.deletion_timestamp is None] or things

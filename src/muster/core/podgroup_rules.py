@@ -1,6 +1,6 @@
-"""What the built-in API server does to a PodGroup by code, for the PodGroups of Muster's CRDs.
+"""The admission rules of the built-in API, for PodGroups of Muster's CRDs.
 
-Its messages are the built-in ones, word for word: people search for them.
+The messages are those of the built-in API server, so that users find them.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ class PriorityClass:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A new PodGroup passes, with what the server would have filled in."""
+    """The PodGroup is valid. The fields are the defaults that the server would set."""
 
     priority_class_name: str
     priority: int | None
@@ -32,7 +32,7 @@ class Refused:
 
 
 def check_template(group: PodGroup, workload: Workload | None) -> Refused | None:
-    """Its Workload must exist, stay, and have the template (PodGroupWorkloadExists)."""
+    """The Workload must exist, must not be being deleted, and must have the template (PodGroupWorkloadExists)."""
     ref = group.spec.pod_group_template_ref
     if ref is None or ref.workload is None:
         return None
@@ -47,7 +47,7 @@ def check_template(group: PodGroup, workload: Workload | None) -> Refused | None
 
 
 def resolve_priority(group: PodGroup, classes: Iterable[PriorityClass]) -> Completed | Refused:
-    """Class to number; the default class or 0 where none is named (Priority)."""
+    """The value of the PriorityClass; without a name, of the default class, or 0 (Priority)."""
     name, preset = group.spec.priority_class_name or "", group.spec.priority
     known = {each.name: each for each in classes}
     if name and name not in known:
@@ -63,27 +63,27 @@ def resolve_priority(group: PodGroup, classes: Iterable[PriorityClass]) -> Compl
 
 
 def _default(classes: Iterable[PriorityClass]) -> PriorityClass | None:
-    """Of several defaults the lowest counts, as in the server."""
+    """Of several default classes, the one with the lowest value counts, as in the API server."""
     return min((each for each in classes if each.is_default), key=lambda each: each.value, default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveProtection:
-    """Take the protection finalizer off."""
+class RemoveFinalizer:
+    """Remove the protection finalizer."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkScheduled:
-    """Set PodGroupScheduled to True. It never goes back."""
+    """Set the condition PodGroupScheduled to True. It is never set back."""
 
 
-def keep(group: PodGroup, members: Iterable[PodView]) -> RemoveProtection | MarkScheduled | None:
-    """What is due for a PodGroup, from the pods that belong to it."""
-    living = [pod for pod in members if pod.live]
+def protection_step(group: PodGroup, members: Iterable[PodView]) -> RemoveFinalizer | MarkScheduled | None:
+    """What to do with a PodGroup, given its members."""
+    active = [pod for pod in members if pod.live]
     if group.metadata.deletion_timestamp is not None:
-        return RemoveProtection() if PROTECTION in group.metadata.finalizers and not living else None
+        return RemoveFinalizer() if PROTECTION in group.metadata.finalizers and not active else None
     condition = group.scheduled
     if condition is not None and condition.status == "True":
         return None
     needed = group.gang.min_count if group.gang else 1
-    return MarkScheduled() if sum(pod.bound for pod in living) >= needed else None
+    return MarkScheduled() if sum(pod.bound for pod in active) >= needed else None

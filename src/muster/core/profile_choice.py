@@ -1,76 +1,62 @@
-"""Which API profile a replica works with: the one that all replicas have agreed on, and no other.
+"""Decides which API profile a replica uses: the one that all replicas have agreed on.
 
-A change needs several agreeing probes, a leader that makes it, and no living gang of the profile that is left: its
-pods would get siblings that are no members, or members of another group. Until then the replica keeps its profile. If
-its API server does not serve that profile, the replica is not ready, and says what to do.
+A change requires several agreeing probes, a leader, and no existing gang of the old profile: new pods of such a gang
+would not be members, or would be members of another group. Until then the replica keeps its profile. If its API server
+does not serve that profile, the replica is not ready and reports what to do.
 """
 
 from dataclasses import dataclass
 
-from muster.api.profile import (
-    CRD_IN_KUBERNETES_GROUP,
-    CRD_IN_OWN_GROUP,
-    KUBERNETES_GROUP,
-    NATIVE,
-    OWN_GROUP,
-    ApiProfile,
-)
+from muster.api.profile import ALLOWED, ApiProfile
 
 AGREEING_PROBES = 3
-"""In a row, a second apart, before what they show counts: behind a load balancer one API server may differ."""
-
-ALLOWED = {
-    "auto": (NATIVE, CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP),
-    KUBERNETES_GROUP: (NATIVE, CRD_IN_KUBERNETES_GROUP),
-    OWN_GROUP: (CRD_IN_OWN_GROUP,),
-}
-"""By the setting `apiGroup`."""
+"""Consecutive probes, a second apart, that must agree: behind a load balancer, one API server may differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What one look at the API server showed."""
+    """The result of one look at the API server."""
 
     served: tuple[ApiProfile, ...] = ()
-    """The profiles that answered, the best first."""
+    """The profiles that the server serves, preferred first."""
     problem: str = ""
-    """Why there is none, in one sentence."""
+    """Why there is none, as one sentence."""
     answered: bool = True
-    """False: the API server could not be asked, so nothing is known about what it serves."""
+    """False: the API server did not answer, so it is unknown what it serves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
     probes: tuple[Probe, ...]
-    """The newest comes last."""
+    """The newest is the last."""
     using: ApiProfile | None = None
-    """What this replica works with; None before it has begun."""
+    """The profile that this replica uses; None before it has started."""
     agreed: ApiProfile | None = None
-    """What the replicas have agreed on."""
+    """The profile that the replicas have agreed on."""
     leads: bool = False
     """This replica may change the agreement."""
-    gangs_live: bool | None = None
-    """Of the profile that would be left; None: nobody has looked yet."""
+    gangs_exist: bool | None = None
+    """Whether gangs of the old profile exist; None if unknown."""
     allowed: tuple[ApiProfile, ...] = ALLOWED["auto"]
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Go on as before; with a problem the replica is not ready."""
+    """Keep the current profile. With a problem, the replica is not ready."""
 
     problem: str = ""
     note: str = ""
-    """For the log: nothing is wrong, but somebody should know."""
+    """A log message for the administrator; nothing is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeAgain:
-    """One probe says otherwise: it changes nothing, readiness included."""
+    """One probe differs. It changes nothing, not even readiness."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookForGangs:
-    """Do gangs of this profile live? Then decide again."""
+    """Find out whether gangs of this profile exist, then decide again."""
 
     of: ApiProfile
     served: bool
@@ -78,7 +64,7 @@ class LookForGangs:
 
 @dataclass(frozen=True, slots=True)
 class Agree:
-    """Write it where all replicas read it, if what stands there is still this; then decide again."""
+    """Write the agreement if it has not changed since it was read, then decide again."""
 
     on: ApiProfile
     instead_of: ApiProfile | None
@@ -86,7 +72,7 @@ class Agree:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """It is agreed: work with it from now on."""
+    """The replicas have agreed: use this profile from now on."""
 
     to: ApiProfile
 
@@ -114,8 +100,8 @@ def choose(seen: Situation) -> Choice:
 
 
 def _begin(seen: Situation, probe: Probe) -> Choice:
-    """No replica has agreed on anything that the settings allow here. An agreement on something else, which a pinned
-    `apiGroup` rules out, stays until a replica with that setting leads."""
+    """There is no agreement that the settings of this replica allow. An agreement on another profile, which a fixed
+    `apiGroup` excludes, stays until a replica with that setting leads."""
     if not probe.served:
         return Keep(probe.problem)
     best = probe.served[0]
@@ -128,38 +114,38 @@ def _confirmed(seen: Situation) -> bool:
 
 
 def _leave(seen: Situation, expected: ApiProfile, probe: Probe) -> Choice:
-    """The server would have us use another profile, or has none."""
+    """The server serves another profile, or none."""
     if not probe.served:
         return Keep(probe.problem)
     to, still_served = probe.served[0], expected in probe.served
-    if seen.gangs_live is None and (seen.leads or not still_served):
+    if seen.gangs_exist is None and (seen.leads or not still_served):
         return LookForGangs(expected, still_served)
-    if seen.leads and seen.gangs_live is False:
+    if seen.leads and seen.gangs_exist is False:
         return Agree(to, expected)
     if still_served:
-        return Keep(note=_better(expected, to) if seen.gangs_live else "")
-    return Keep(problem=_conflict(expected, to, bool(seen.gangs_live)))
+        return Keep(note=_better(expected, to) if seen.gangs_exist else "")
+    return Keep(problem=_conflict(expected, to, bool(seen.gangs_exist)))
 
 
 def _better(using: ApiProfile, to: ApiProfile) -> str:
     return (
-        f"the API server now serves {to.described}; Muster goes on with {using.described}, because gangs of it live, "
-        f"and changes once they are gone{_or_pin(using, to)}"
+        f"the API server now serves {to.described}; Muster continues to use {using.described}, because gangs of that "
+        f"API exist, and switches when none is left{_or_pin(using, to)}"
     )
 
 
-def _conflict(using: ApiProfile, to: ApiProfile, gangs_live: bool) -> str:
+def _conflict(using: ApiProfile, to: ApiProfile, gangs_exist: bool) -> str:
     lacks = (
         f"Muster's replicas use {using.described}, which this replica's API server does not serve; it serves "
         f"{to.described}"
     )
-    if not gangs_live:
-        return f"{lacks}; the replica that leads decides whether Muster changes to it{_or_pin(using, to)}"
+    if not gangs_exist:
+        return f"{lacks}; the replica that leads decides whether Muster switches to it{_or_pin(using, to)}"
     return (
-        f"{lacks}; Muster does not leave gangs that live: serve the old API again, or let their Jobs end or delete "
-        f"them{_or_pin(using, to)}"
+        f"{lacks}; Muster does not switch while gangs of the old API exist: serve that API again, wait until their "
+        f"Jobs end, or delete the Jobs{_or_pin(using, to)}"
     )
 
 
 def _or_pin(using: ApiProfile, to: ApiProfile) -> str:
-    return f", or set `apiGroup: {to.group}` to change at once" if using.group != to.group else ""
+    return f", or set `apiGroup: {to.group}` to switch immediately" if using.group != to.group else ""

@@ -1,6 +1,6 @@
-"""What a Job is to have: what it asks for itself, over what the operator gives to every Job.
+"""The scheduling request of a Job: its own annotation, or else the default of the settings.
 
-A request that is wrong, or that is not supported here, counts as none at all: the Job runs as if it had not asked.
+A request that is invalid or not supported here is ignored: the Job runs as if it had no annotation.
 """
 
 from collections.abc import Iterator
@@ -34,28 +34,28 @@ from muster.workloadbuilder.merge import resolve
 from muster.workloadbuilder.rules import count_path
 
 REMEMBERED_BYTES = 8 * 1024 * 1024
-"""Every decision asks for it several times."""
+"""Budget of the cache: every decision uses the request several times."""
 ALLOWED = BuildOptions(allowed_policies=tuple(PolicyKind), allowed_disruption_modes=tuple(DisruptionMode))
-"""A Job may have any of them."""
+"""All policies and disruption modes; a Job may request any of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulingRequest:
     item: WorkloadItem | None = None
-    """The group that its pods are to be in; None for none."""
+    """The group for the Job's pods; None if they get none."""
     why: Reason | None = None
-    """Why it is to have none."""
+    """Why the pods get no group."""
     asked: bool = False
-    """The Job said so itself."""
+    """The Job itself requests it."""
     errors: tuple[FieldError, ...] = ()
-    """What is wrong with what it asked for, so that the default holds."""
+    """The errors in the Job's request, because of which the default applies."""
     more_errors: int = 0
     quiet: bool = False
-    """Only the operator wants it, and only for the record: no event if it cannot be."""
+    """Only the settings request the group (basicForOthers): no event if the Job cannot have it."""
 
     @property
     def config(self) -> SchedulingConfig | None:
-        """The merged and completed blocks."""
+        """The merged and defaulted blocks."""
         return resolve(self.item).config if self.item else None
 
     @property
@@ -71,7 +71,7 @@ def _depends_on(job: JobView, policy: Policy) -> tuple[object, ...]:
 
 @remembering(REMEMBERED_BYTES, _depends_on)
 def request_of(job: JobView, policy: Policy) -> SchedulingRequest:
-    """What the Job asks for, if that is right and can be had here; else the operator's default, and what is wrong."""
+    """The Job's own request, if it is valid and supported here; otherwise the default, with the errors."""
     intent = read_intent(job.intent) if job.intent is not None else Intent()
     if intent.opted_out:
         return SchedulingRequest(why=Reason.OPTED_OUT, asked=True)
@@ -85,7 +85,7 @@ def request_of(job: JobView, policy: Policy) -> SchedulingRequest:
 
 
 def not_a_gang(job: JobView) -> Reason | None:
-    """Why the Job does not qualify by its shape (KEP-5547)."""
+    """Why the Job does not qualify by its completionMode, completions or parallelism (KEP-5547)."""
     if not job.indexed:
         return Reason.NOT_INDEXED
     if job.parallelism is None or job.parallelism <= 1:
@@ -105,11 +105,12 @@ def _default(job: JobView, policy: Policy, errors: tuple[FieldError, ...]) -> Sc
 
 
 def _delegated(job: JobView, policy: Policy, intent: Intent) -> SchedulingRequest:
-    """The Job's controller has said it all, in its Workload."""
+    """The Workload of the Job's controller contains the whole request."""
     errors = [*_out_of_reach(job, policy, ROOT)]
     if intent.asked or intent.errors:
         template = FieldPath.of(GROUP_TEMPLATE_ANNOTATION)
-        errors.append(FieldError(ErrorKind.FORBIDDEN, template, job.group_template, "already says what the pods get"))
+        allowed = "already determines the group of the pods"
+        errors.append(FieldError(ErrorKind.FORBIDDEN, template, job.group_template, allowed))
     reached = not any(_out_of_reach(job, policy, ROOT))
     return SchedulingRequest(asked=reached, why=None if reached else Reason.OWNED_BY_CONTROLLER, errors=tuple(errors))
 
@@ -131,7 +132,7 @@ def _parallelism(job: JobView) -> int:
 def _not_here(
     job: JobView, item: WorkloadItem, asked: Parsed[PodGroupScheduling], policy: Policy
 ) -> Iterator[FieldError]:
-    """What is well said, and does not fit this Job, this server or the operator's settings."""
+    """Errors of a valid request that this Job, this server or the settings do not support."""
     config, places = resolve(item).config, item.places
     if isinstance(config.policy, GangPolicy) and (config.policy.min_count or 0) > max(1, _parallelism(job)):
         allowed = f"must not be greater than parallelism ({_parallelism(job)})"
@@ -139,13 +140,13 @@ def _not_here(
     yield from _out_of_reach(job, policy, asked.path)
     if config.resource_claims and policy.groups_by_annotation:
         names = [claim.name for claim in config.resource_claims]
-        allowed = "is not supported with Muster's CRDs: nobody allocates claims for their PodGroups"
+        allowed = "is not supported with Muster's CRDs: no component allocates claims for their PodGroups"
         yield FieldError(ErrorKind.FORBIDDEN, places.resource_claims, names, allowed)
 
 
 def _out_of_reach(job: JobView, policy: Policy, path: FieldPath) -> Iterator[FieldError]:
     if not job.indexed and not policy.all_jobs:
-        allowed = "a Job that is not Indexed can have a group only where Muster's settings say `scope: all-jobs`"
+        allowed = "is not supported for a Job that is not Indexed, unless Muster's setting is `scope: all-jobs`"
         yield FieldError(ErrorKind.FORBIDDEN, path, None, allowed)
     if job.parent_group:
         allowed = "is not supported: v1alpha2 has no groups of groups"

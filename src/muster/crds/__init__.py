@@ -1,1 +1,1 @@
-"""Our CustomResourceDefinitions: made from the models, put where a server can serve them."""
+"""Muster's CustomResourceDefinitions: generated from the models, and installed where a server can serve them."""

@@ -16,7 +16,7 @@ CATEGORY = "muster"
 
 _APPROVAL = "api-approved.kubernetes.io"
 _UNAPPROVED = f"unapproved, the same schema and rules as the built-in {KUBERNETES_GROUP}/{VERSION}"
-"""Groups under k8s.io are refused without this annotation."""
+"""The API server refuses CRDs in a group under k8s.io without this annotation."""
 
 Object = dict[str, Any]
 
@@ -53,7 +53,7 @@ WORKLOADS = Kind(
     (
         Column("Job", ".spec.controllerRef.name", "Name of the object that the Workload describes."),
         Column("Policy", _TEMPLATE, "Scheduling policy of the first template."),
-        Column("MinCount", f"{_TEMPLATE}.gang.minCount", "Pods of the first template that start together.", "integer"),
+        Column("MinCount", f"{_TEMPLATE}.gang.minCount", "Gang size of the first template.", "integer"),
         _AGE,
     ),
 )
@@ -62,8 +62,8 @@ POD_GROUPS = Kind(
     "podgroups",
     (
         Column("Policy", ".spec.schedulingPolicy", "Scheduling policy of the group."),
-        Column("Min", ".spec.schedulingPolicy.gang.minCount", "Pods that start together.", "integer"),
-        Column("Workload", ".spec.podGroupTemplateRef.workload.workloadName", "Workload that it was made from."),
+        Column("Min", ".spec.schedulingPolicy.gang.minCount", "Gang size.", "integer"),
+        Column("Workload", ".spec.podGroupTemplateRef.workload.workloadName", "Workload that it was created from."),
         Column(
             "Status",
             '.status.conditions[?(@.type=="PodGroupScheduled")].reason',
@@ -81,7 +81,7 @@ def crd_name(kind: Kind, group: str) -> str:
 
 
 def definition(kind: Kind, group: str) -> Object:
-    """One CustomResourceDefinition. The groups differ in nothing but their name and what that name demands."""
+    """One CustomResourceDefinition. Both groups have the same schema; only the name and required annotations differ."""
     metadata: Object = {"name": crd_name(kind, group), "labels": {MANAGED_BY_LABEL: MANAGED_BY}}
     if group.endswith(".k8s.io"):
         metadata["annotations"] = {_APPROVAL: _UNAPPROVED}

@@ -1,43 +1,43 @@
 """Immutability as CEL rules, with the meaning that it has in the built-in API.
 
-There a field that is unset equals one with an empty string or an empty list, and the order of a list counts. CEL sees
-the first as a change and, in lists with keys, does not see the second. So each field is compared on its own: strings
-and plain lists by value, lists with keys by their keys in order, objects by presence and then field by field.
+In the built-in API, an unset field equals an empty string or list, and the order of a list matters. CEL treats the
+first as a change and ignores the second in keyed lists. So each field has its own rule: strings and plain lists are
+compared by value, keyed lists by their keys in order, objects by presence and then field by field.
 """
 
 from collections.abc import Collection
 from typing import Any
 
-from muster.api.schema import FROZEN, LIST_KEYS, RULES, rule
+from muster.api.schema import IMMUTABLE_FIELD, LIST_KEYS, RULES, rule
 
 Schema = dict[str, Any]
 
 _EMPTY = {"string": "''", "array": "[]"}
 
 
-def freeze(schema: Schema, inside: bool = False, keys: Collection[str] = ()) -> Schema:
-    """The same schema, with a rule for each field that is marked, and for all fields inside those.
+def mark_immutable(schema: Schema, inside: bool = False, keys: Collection[str] = ()) -> Schema:
+    """The schema with a rule for each immutable field and for all fields inside it.
 
-    `keys` tell the object from others in its list: they cannot change, it would be another object.
+    Fields in `keys` identify an item of a list. They need no rule: an item with another key is another item.
     """
     rules = list(schema.get(RULES, ()))
-    result = {key: value for key, value in schema.items() if key != FROZEN}
+    result = {key: value for key, value in schema.items() if key != IMMUTABLE_FIELD}
     if "properties" in schema:
         result["properties"] = {}
     for name, field in schema.get("properties", {}).items():
-        frozen = inside or FROZEN in field
-        result["properties"][name] = freeze(field, frozen)
-        if frozen and name not in keys and (same := _same(name, field, name in schema.get("required", ()))):
+        immutable = inside or IMMUTABLE_FIELD in field
+        result["properties"][name] = mark_immutable(field, immutable)
+        if immutable and name not in keys and (same := _same(name, field, name in schema.get("required", ()))):
             rules.append(rule(same, "field is immutable", f".{name}"))
     if "items" in schema:
-        # Only items that are told apart by a key have an old self to be compared with.
+        # CEL has an oldSelf only for items of a keyed list.
         keys = schema.get(LIST_KEYS, ())
-        result["items"] = freeze(schema["items"], inside and bool(keys), keys)
+        result["items"] = mark_immutable(schema["items"], inside and bool(keys), keys)
     return {**result, RULES: rules} if rules else result
 
 
 def _same(name: str, field: Schema, required: bool) -> str:
-    """Both have the field, or neither; and what it holds is the same, as far as no rule further down says so."""
+    """A CEL expression: both or neither have the field, with the same value. Nested fields have their own rules."""
     kind = field["type"]
     present = f"has(self.{name}) == has(oldSelf.{name})"
     if kind == "object":

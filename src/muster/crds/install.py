@@ -1,4 +1,4 @@
-"""Putting our CRDs on a server, and taking them away."""
+"""Installs and removes Muster's CRDs."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ from muster.kube.errors import Conflict, KubeError, NotFound
 from muster.kube.resources import Resource
 
 PATIENCE_SECONDS = 90.0
-"""A server that has just started, or has dead CRDs to clean up, takes more than half a minute."""
+"""A server that has just started, or cleans up CRDs that do not work, needs more than half a minute."""
 LOOK_AGAIN_SECONDS = 0.1
 
 
@@ -25,13 +25,13 @@ class CrdClient(KubeClient, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """One of our CRDs that is on the server."""
+    """One of Muster's CRDs that is on the server."""
 
     kind: Kind
     group: str
     uid: str
     objects: int | None
-    """How many objects would go with it; None if the server does not show them."""
+    """How many objects are deleted with the CRD; None if the server does not list them."""
 
     @property
     def name(self) -> str:
@@ -39,7 +39,7 @@ class Installed:
 
 
 async def install(client: CrdClient, group: str) -> None:
-    """Make or upgrade the CRDs of the group, and come back when the server answers for them. Objects are kept."""
+    """Create or upgrade the CRDs of the group, and wait until the server serves them. Existing objects are kept."""
     try:
         for kind in KINDS:
             made = await client.apply(CRDS, "", crd_name(kind, group), definition(kind, group))
@@ -58,7 +58,7 @@ async def install(client: CrdClient, group: str) -> None:
 
 
 async def find_installed(client: KubeClient, groups: Iterable[str]) -> list[Installed]:
-    """Our CRDs of these groups. What somebody else made under the same name is not seen at all."""
+    """Muster's CRDs in these groups. A CRD of the same name that Muster did not create is ignored."""
     found: list[Installed] = []
     try:
         for group in groups:
@@ -72,7 +72,7 @@ async def find_installed(client: KubeClient, groups: Iterable[str]) -> list[Inst
 
 
 async def uninstall(client: KubeClient, installed: list[Installed]) -> None:
-    """Remove exactly these CRDs, and come back when they are gone."""
+    """Delete exactly these CRDs, and wait until they are gone."""
     try:
         for each in installed:
             await _delete(client, each)
@@ -93,7 +93,7 @@ async def _delete(client: KubeClient, installed: Installed) -> None:
     except NotFound:
         return
     except Conflict as error:
-        raise InstallRefused(f"{installed.name} was replaced meanwhile: run this again") from error
+        raise InstallRefused(f"{installed.name} was replaced in the meantime: run this again") from error
 
 
 async def _is_served(client: KubeClient, kind: Kind, group: str) -> bool:
@@ -123,7 +123,7 @@ async def _get(client: KubeClient, name: str) -> Object | None:
 
 
 async def _eventually(check: Callable[[], Awaitable[bool]]) -> bool:
-    """Servers notice a new CRD after a moment, and may be busy meanwhile."""
+    """Retry the check: a server needs a moment to notice a new CRD, and may be busy."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         try:

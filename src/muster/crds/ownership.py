@@ -1,4 +1,4 @@
-"""Which CRDs are Muster's: those that carry its label, and no others, whatever their name."""
+"""Which CRDs are Muster's: those with its label. The name does not matter."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""From a pydantic model to a structural schema, as a CustomResourceDefinition wants it."""
+"""Converts a pydantic model to the structural schema of a CustomResourceDefinition."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from muster.api.schema import FILLED, NEEDED, RULES
-from muster.crds.immutability import freeze
+from muster.crds.immutability import mark_immutable
 
 Schema = dict[str, Any]
 
@@ -16,7 +16,7 @@ _LAST = ("required", "properties", "items")
 
 
 def structural(model: type[BaseModel]) -> Schema:
-    """The schema of the model's objects. Metadata is the API server's own business."""
+    """The schema of the model's objects, without metadata, which the API server defines."""
     raw = model.model_json_schema(by_alias=True, mode="validation")
     schema = _node(raw, raw.get("$defs", {}))
     own = {
@@ -26,11 +26,11 @@ def structural(model: type[BaseModel]) -> Schema:
     }
     schema["properties"] = {**own, **{name: s for name, s in schema["properties"].items() if name not in own}}
     schema["required"] = [name for name in schema["required"] if name not in own]
-    return _tidy(freeze(schema))
+    return _tidy(mark_immutable(schema))
 
 
 def _node(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
-    """One node: what it refers to is put in its place, and what is said here has the last word."""
+    """One node, with references resolved. Its own keywords override those of the reference."""
     schema: Schema = {}
     for meant in _meant(raw, definitions):
         schema |= _node(meant, definitions)
@@ -45,7 +45,7 @@ def _node(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
 
 
 def _meant(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What stands behind a reference, and behind "this or null": in a CRD an unset field is left out, never null."""
+    """The schemas behind a reference or behind "this or null": in a CRD an unset field is absent, not null."""
     behind = [definitions[raw["$ref"].rpartition("/")[2]]] if "$ref" in raw else []
     return behind + [choice for choice in raw.get("anyOf", ()) if choice != {"type": "null"}]
 
@@ -61,7 +61,7 @@ def _fields(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
 
 
 def _tidy(schema: Schema) -> Schema:
-    """What a reader looks for first comes first, and what is long comes last."""
+    """Sort the keywords: `_FIRST` at the start, `_LAST` at the end."""
     middle = sorted(key for key in schema if key not in _FIRST + _LAST)
     tidied = {key: schema[key] for key in (*_FIRST, *middle, *_LAST) if key in schema}
     if RULES in tidied:

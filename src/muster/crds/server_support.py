@@ -1,6 +1,7 @@
-"""What an API server does with the scheduling API, and which of our CRDs it could serve. Asked with LISTs.
+"""Detects what an API server supports of the scheduling API, and which of Muster's CRDs it can serve.
 
-Discovery lies: a CRD in a group that the server owns is Established and listed, and every request for it answers 404.
+It sends LISTs, because discovery is wrong: a CRD in a group that the server owns is Established and listed, and every
+request for it returns 404.
 """
 
 from dataclasses import dataclass
@@ -18,19 +19,19 @@ CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 
 class InstallRefused(Exception):
-    """Why nothing was changed, in one sentence."""
+    """Why nothing was changed, as one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSupport:
     served: bool
-    """`scheduling.k8s.io/v1alpha2` answers, built in or as CRDs."""
+    """The server serves `scheduling.k8s.io/v1alpha2`, built in or as CRDs."""
     other_version: str
-    """A version of the built-in API that answers and that Muster does not speak; empty if there is none."""
+    """A version of the built-in API that the server serves and Muster does not support; empty if there is none."""
     owns_group: bool
-    """The server has `scheduling.k8s.io` built in, so that CRDs in that group are dead."""
+    """The server has `scheduling.k8s.io` built in, so that CRDs in that group do not work."""
     definitions: dict[str, Object]
-    """The CRDs of our names that are there, whoever made them."""
+    """The CRDs with the names of Muster's CRDs, including those that Muster did not create."""
 
     @property
     def native(self) -> bool:
@@ -38,7 +39,7 @@ class ServerSupport:
 
     @property
     def dead(self) -> bool:
-        """CRDs that nobody can use, and for which the garbage collector waits."""
+        """Whether there are CRDs that the server does not serve. They block the garbage collector."""
         return self.owns_group and self.has_definitions(KUBERNETES_GROUP)
 
     def has_definitions(self, group: str) -> bool:
@@ -49,11 +50,11 @@ async def find_support(client: KubeClient) -> ServerSupport:
     try:
         served = await serves(client, NATIVE, certain=True)
         other = "" if served else await unknown_version(client, certain=True)
-        owns = await server_owns_group(client)  # unknown is taken for yes: the other group works everywhere
+        owns = await server_owns_group(client)  # if unknown, assume yes: the other group works everywhere
         return ServerSupport(served, other, owns, await _definitions(client))
     except Forbidden as error:
         raise InstallRefused(
-            f"what this API server serves cannot be found out, since this account may not look: {error}"
+            f"cannot detect what this API server serves, because this account lacks a permission: {error}"
         ) from error
     except KubeError as error:
         raise InstallRefused(str(error)) from error
@@ -64,21 +65,21 @@ def choose(found: ServerSupport, asked: str) -> str:
     if found.other_version:
         raise InstallRefused(
             f"this API server has Workloads of {KUBERNETES_GROUP}/{found.other_version} built in, which this version "
-            "of Muster does not speak, and no CRDs are put beside them"
+            "of Muster does not support; Muster installs no CRDs next to a built-in API"
         )
     if found.native and asked != OWN_GROUP:
         return ""
     if asked == KUBERNETES_GROUP and found.owns_group:
         raise InstallRefused(
-            f"CRDs in {KUBERNETES_GROUP} would be dead on this API server, which has that group built in: every "
-            f"request for them would answer 404 and the garbage collector would wait for them; use --group {OWN_GROUP}"
+            f"CRDs in {KUBERNETES_GROUP} do not work on this API server, which has that group built in: every request "
+            f"for them returns 404, and they delay the garbage collector. Use --group {OWN_GROUP}"
         )
     group = asked if asked in GROUPS else (OWN_GROUP if found.owns_group else KUBERNETES_GROUP)
     for kind in KINDS:
         name = crd_name(kind, group)
         if name in found.definitions and not is_ours(found.definitions[name]):
             raise InstallRefused(
-                f"the CustomResourceDefinition {name} exists, and it is not Muster's: it stays as it is"
+                f"the CustomResourceDefinition {name} exists, and Muster did not create it. Muster does not change it"
             )
     return group
 

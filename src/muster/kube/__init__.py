@@ -1,1 +1,1 @@
-"""The wire: the only package that sends a request to the API server."""
+"""The API client: the only package that sends requests to the API server."""

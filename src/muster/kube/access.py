@@ -1,4 +1,7 @@
-"""Does this API server serve what Muster needs, and may Muster use it? Asked with a LIST: discovery is not trusted."""
+"""Checks that the API server serves what Muster needs and that Muster has the RBAC permissions to use it.
+
+Each check sends a LIST. Discovery is not enough: it also lists CRDs that do not work.
+"""
 
 import asyncio
 from collections.abc import Awaitable
@@ -6,6 +9,7 @@ from collections.abc import Awaitable
 from muster.api.profile import ApiProfile
 from muster.kube.client import KubeClient
 from muster.kube.errors import Forbidden, KubeError, NotFound
+from muster.kube.problems import AccessProblem, CallFailed, NotServed, ReadForbidden, WriteForbidden
 from muster.kube.resources import (
     ACCESS_REVIEWS,
     EVENTS,
@@ -20,29 +24,30 @@ from muster.kube.resources import (
 _ONE = {"limit": "1"}
 
 
-async def find_problem(client: KubeClient, profile: ApiProfile, synced: bool = False) -> str:
-    """The first thing in the way, as one sentence for the person who runs the cluster; empty if there is none.
+async def find_problem(client: KubeClient, profile: ApiProfile, synced: bool = False) -> AccessProblem | None:
+    """The first problem found.
 
-    Once everything was seen, admission can do without watching: a watch that fails, other than for a missing right, is
-    then left to those who watch. It would take every replica out of the Service at once.
+    Admission works without watches once the caches have synced (`synced`). From then on, a watch that fails for
+    another reason than a missing permission is not a problem here: it would make every replica unready at the same
+    time. The watching code retries it.
     """
     watched = (workloads(profile), pod_groups(profile), JOBS, *(() if profile.native else (PODS,)))
     for resource in dict.fromkeys((*watched, PODS)):
-        if problem := _explain(await _refusal(client.list(resource, params=_ONE)), resource, profile):
-            return problem
+        if (refusal := await _refusal(client.list(resource, params=_ONE))) is not None:
+            return _problem(refusal, resource, profile)
     refusals = await asyncio.gather(*(_refusal(client.try_watch(each)) for each in watched))
     return next(
         (
-            _explain(refusal, resource, profile)
+            _problem(refusal, resource, profile)
             for refusal, resource in zip(refusals, watched, strict=True)
             if isinstance(refusal, Forbidden if synced else KubeError)
         ),
-        "",
+        None,
     )
 
 
-async def find_missing_right(client: KubeClient, profile: ApiProfile) -> str:
-    """The same for writes, which cannot be tried out: the API server is asked what Muster may do."""
+async def find_missing_permission(client: KubeClient, profile: ApiProfile) -> AccessProblem | None:
+    """The first missing permission to write. A write cannot be tried: this asks for a SelfSubjectAccessReview."""
     needed = [("create", resource, "") for resource in (workloads(profile), pod_groups(profile), EVENTS)]
     needed += [(verb, pod_groups(profile), "") for verb in ("delete", "patch")]
     if not profile.native:
@@ -51,10 +56,10 @@ async def find_missing_right(client: KubeClient, profile: ApiProfile) -> str:
     for verb, resource, part in needed:
         try:
             if not await _may(client, verb, resource, part):
-                return _lacking(f"it may not {verb} {f'the {part} of ' if part else ''}{resource}")
+                return WriteForbidden(verb, str(resource), part)
         except KubeError as error:
-            return str(error)
-    return ""
+            return CallFailed(str(error))
+    return None
 
 
 async def _refusal(asking: Awaitable[object]) -> KubeError | None:
@@ -65,25 +70,14 @@ async def _refusal(asking: Awaitable[object]) -> KubeError | None:
     return None
 
 
-def _explain(refusal: KubeError | None, resource: Resource, profile: ApiProfile) -> str:
+def _problem(refusal: KubeError, resource: Resource, profile: ApiProfile) -> AccessProblem:
     match refusal:
-        case None:
-            return ""
         case NotFound():
-            return f"the API server does not serve {resource.plural} of {profile.api_version}: {_remedy(profile)}"
+            return NotServed(resource.plural, profile)
         case Forbidden():
-            return _lacking(str(refusal))
+            return ReadForbidden(str(refusal))
         case _:
-            return str(refusal)
-
-
-def _remedy(profile: ApiProfile) -> str:
-    if not profile.native:
-        return "run `muster crds install`"
-    return (
-        f"start it with --runtime-config={profile.api_version}=true and "
-        "--feature-gates=GenericWorkload=true,GangScheduling=true"
-    )
+            return CallFailed(str(refusal))
 
 
 async def _may(client: KubeClient, verb: str, resource: Resource, part: str) -> bool:
@@ -95,7 +89,3 @@ async def _may(client: KubeClient, verb: str, resource: Resource, part: str) -> 
     }
     answer = await client.create(ACCESS_REVIEWS, "", question)
     return (answer.get("status") or {}).get("allowed") is True
-
-
-def _lacking(what: str) -> str:
-    return f"Muster's account lacks a right that manifests/rbac.yaml grants: {what}"

@@ -1,4 +1,4 @@
-"""The seam: everything Muster asks of an API server. Small enough to fake, and where faults are injected."""
+"""The interface to the API server: every call that Muster makes. Tests fake it and inject faults here."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from muster.kube.resources import Resource
 
 Object = dict[str, Any]
 PAGE_SIZE = "100"
-"""Objects in a page. An ordinary pod has 27 KB: to parse 500 of them at once blocks the event loop for 100 ms."""
+"""Objects per page. A typical pod has 27 KB: parsing 500 of them at once blocks the event loop for 100 ms."""
 MAX_TOKEN = 64 * 1024
-"""Characters of a token for the next page, which has a key of etcd in it."""
+"""Maximum length of a `continue` token, which contains an etcd key."""
 
 
 class KubeClient(Protocol):
@@ -25,7 +25,7 @@ class KubeClient(Protocol):
         ...
 
     async def try_watch(self, resource: Resource) -> None:
-        """Does a watch begin? It is ended at once, whatever it would have shown."""
+        """Start a watch and end it at once, to learn whether the server allows it."""
         ...
 
     async def create(self, resource: Resource, namespace: str, body: Object) -> Object: ...
@@ -33,7 +33,7 @@ class KubeClient(Protocol):
     async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object: ...
 
     async def patch(self, resource: Resource, namespace: str, name: str, body: Object, part: str = "") -> Object:
-        """A JSON merge patch, of the object or of a part of it (`status`)."""
+        """A JSON merge patch of the object, or of a subresource (`status`)."""
         ...
 
     async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None: ...
@@ -46,7 +46,7 @@ class Page:
     items: Sequence[Object]
     revision: str
     token: str
-    """Asks for the next page; empty on the last one."""
+    """The `continue` token for the next page; empty on the last page."""
 
     @classmethod
     def parse(cls, raw: Object) -> Self:

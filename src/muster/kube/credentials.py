@@ -1,7 +1,7 @@
-"""Who Muster is on the cluster: a kubeconfig file, or the ServiceAccount of its pod.
+"""Muster's credentials: a kubeconfig file, or the ServiceAccount of its pod.
 
-Tokens expire: they are read again every `TOKEN_AGE_SECONDS`, off the event loop, since a kubeconfig can name a program
-that has to be run for one.
+Tokens expire, so Muster reads them again every `TOKEN_AGE_SECONDS`. It does so off the event loop, since a kubeconfig
+may run an exec plugin to get a token.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from muster.kube.service_account import FOLDER, ServiceAccountLogin, is_in_a_pod
 
 TOKEN_AGE_SECONDS = 60.0
 FAILED_AGE_SECONDS = 1.0
-"""A login that failed is not tried again by every call at once: it may be a program that has to be run."""
+"""How long a failed login is kept, so that not every call runs the exec plugin again."""
 
 
 class NoCredentials(Exception):
@@ -27,6 +27,8 @@ class NoCredentials(Exception):
 
 @dataclass(slots=True)
 class Credentials:
+    """The Authorization header of every request. Owns the last token, and the last failure; reads both from `login`."""
+
     login: Login
     _authorization: str = ""
     _fetched_at: float = field(default=-TOKEN_AGE_SECONDS)
@@ -38,7 +40,7 @@ class Credentials:
         return self.login.endpoint
 
     async def authorization(self) -> str:
-        """The Authorization header; empty when a client certificate says it all. Raises `Unreachable`."""
+        """The Authorization header; empty with a client certificate. Raises `Unreachable`."""
         if time.monotonic() - self._fetched_at < TOKEN_AGE_SECONDS:
             return self._authorization
         if not self._failed or time.monotonic() - self._failed_at >= FAILED_AGE_SECONDS:
@@ -63,9 +65,9 @@ def load_credentials(
     service_account: Path = FOLDER,
     environment: Mapping[str, str] = os.environ,
 ) -> Credentials:
-    """From the file, else from the pod's ServiceAccount, else from the default kubeconfig.
+    """Credentials from the file, else from the pod's ServiceAccount, else from the default kubeconfig.
 
-    A context without a file asks for the default kubeconfig, also in a pod.
+    With a context but no file, the default kubeconfig is used, also in a pod.
     """
     login: Login
     try:

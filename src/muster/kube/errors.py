@@ -1,17 +1,17 @@
-"""What can go wrong on the wire, and what to do next.
+"""The errors of an API call, and what the caller does next.
 
 KubeError
 ├── RetryLater          the same call may succeed later
-│   ├── Unreachable     no answer; a write may or may not have happened: look again
-│   ├── Throttled       429, with the server's own waiting time
-│   ├── ServerFault     5xx, a redirect, or no JSON
+│   ├── Unreachable     no answer; a write may or may not have happened: read again
+│   ├── Throttled       429, with the server's Retry-After
+│   ├── ServerFault     5xx, a redirect, or an answer that is not JSON
 │   └── TooLarge        the answer is larger than Muster reads
-├── NotFound            404: it is gone, or the API is not served
-├── AlreadyExists       409: somebody made it: look again
-├── Conflict            409: it changed meanwhile: look again
-├── Terminating         403: the namespace is being deleted: give up quietly
+├── NotFound            404: the object is gone, or the API is not served
+├── AlreadyExists       409: another client created the object: read again
+├── Conflict            409: the object changed in the meantime: read again
+├── Terminating         403: the namespace is being deleted: stop without an error
 ├── Forbidden           401, 403: an administrator must act
-└── Rejected            400, 422: will never be accepted as it is
+└── Rejected            400, 422: the server never accepts this object as it is
 """
 
 import re
@@ -21,16 +21,16 @@ from typing import Any
 from muster.api.wire import Unreadable, mapping, mappings
 
 MAX_MESSAGE = 400
-"""Characters of a server's text that are kept: it may quote what a user wrote."""
+"""Characters of a server's message that Muster keeps: the message may quote what a user wrote."""
 LONGEST_WAIT_SECONDS = 60.0
-"""What a server may ask for with Retry-After, or a proxy before it: who waits longer looks dead."""
+"""The longest Retry-After that Muster follows. A component that waits longer looks dead."""
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _LACKS_RIGHT = re.compile(
     rf"\S+(?: {_QUOTED})? is forbidden: User {_QUOTED} cannot [a-z]+ resource {_QUOTED} in API group {_QUOTED} "
     rf"(?:in the namespace {_QUOTED}|at the cluster scope)"
 )
-"""How the API server says that the account lacks a right: at the start of the message, in these words, always."""
+"""The start of the message with which the API server reports a missing right."""
 
 
 class KubeError(Exception):
@@ -80,7 +80,7 @@ class Forbidden(KubeError):
     def __init__(self, message: str, reason: str = "Forbidden") -> None:
         super().__init__(message)
         self.lacks_right = reason == "Forbidden" and _LACKS_RIGHT.match(message) is not None
-        """The account may not do this at all. Otherwise an admission plugin refused this one object (quota, say)."""
+        """The account lacks the right. Otherwise an admission plugin refused this object (for example a quota)."""
 
 
 class Rejected(KubeError):
@@ -88,7 +88,7 @@ class Rejected(KubeError):
 
 
 def classify(status: int, body: Mapping[str, Any], retry_after_seconds: float = 0.0) -> KubeError:
-    """The error that an answer of the API server stands for."""
+    """The error that matches an answer of the API server."""
     said = body.get("message")
     message = said if said and isinstance(said, str) else f"HTTP {status}"
     if status == 429:
@@ -108,7 +108,7 @@ def classify(status: int, body: Mapping[str, Any], retry_after_seconds: float = 
 
 
 def waiting_time(retry_after: str) -> float:
-    """Seconds, of a Retry-After header; 0 for none and for whatever is not a number (the API server sends no dates)."""
+    """The seconds of a Retry-After header; 0 if there is none or it is not a number (the API server sends no dates)."""
     if not (retry_after.isascii() and retry_after.isdecimal()):
         return 0.0
     return min(float(retry_after[:6]), LONGEST_WAIT_SECONDS)
@@ -123,6 +123,6 @@ def _namespace_terminates(body: Mapping[str, Any]) -> bool:
 
 
 def plain_text(message: str) -> str:
-    """Safe to print: no control characters, bounded."""
+    """The message without control characters, cut to `MAX_MESSAGE`."""
     printable = "".join(char if char.isprintable() else " " for char in message[: MAX_MESSAGE + 1])
     return printable if len(printable) <= MAX_MESSAGE else f"{printable[:MAX_MESSAGE]}…"

@@ -1,4 +1,4 @@
-"""The real client: aiohttp, connections per lane, no blind retry of writes."""
+"""The HTTP client: aiohttp, one connection pool per lane. It does not retry writes."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -19,24 +19,24 @@ from muster.kube.resources import Resource, can_be_a_name
 
 REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=10, connect=5)
 WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=5, sock_read=330)
-"""A quiet stream still brings a bookmark every minute, and ends by itself after five."""
+"""An idle stream still gets a bookmark every minute, and the server ends it after five minutes."""
 KEEPALIVE_SECONDS = 30
 LONGEST_LINE_BYTES = 8 * 1024 * 1024
 MAX_PAGE_BYTES = 16 * 1024 * 1024
-"""Of a list with a limit. A page that is larger is asked for again, with fewer items: anybody can make large ones."""
+"""For a list with a limit. Muster asks for a larger page again with fewer items: any user can create large objects."""
 MAX_ANSWER_BYTES = 128 * 1024 * 1024
 BROKEN = (aiohttp.ClientError, HttpProcessingError, TimeoutError, OSError, ValueError)
-"""What aiohttp raises when there is no proper answer."""
+"""What aiohttp raises when there is no valid HTTP answer."""
 FIELD_MANAGER = "muster"
 READS = {"get": "GET", "list": "GET", "watch": "GET"}
 METHODS = READS | {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE"}
 BRIEF_WATCH = {"watch": "true", "timeoutSeconds": "1", "fieldSelector": "metadata.name=muster.probe"}
-"""A watch that shows nothing, and that the server ends if we do not."""
+"""A watch that matches no object and that the server ends after one second."""
 JSON, MERGE, APPLY = "application/json", "application/merge-patch+json", "application/apply-patch+yaml"
 
 
 Count = Callable[[str, str, str], None]
-"""Told of every call: its verb, its resource, and the class of the answer's code (2xx, …; none if there was none)."""
+"""Called after every request with its verb, its resource and the class of the status code (2xx, …, or none)."""
 
 
 def uncounted(verb: str, resource: str, code: str) -> None:
@@ -46,14 +46,15 @@ def uncounted(verb: str, resource: str, code: str) -> None:
 class HttpClient:
     """The `KubeClient` that talks to a real API server.
 
-    Owns the connections, a pool for each lane. Every error becomes a `KubeError`.
+    Owns one connection pool per lane. It reads the credentials for each request, reads and writes any object for its
+    callers, and counts each call. Every error becomes a `KubeError`.
     """
 
     def __init__(self, credentials: Credentials, count: Count = uncounted, dry_run: bool = False) -> None:
         self._credentials = credentials
         self._count = count
         self._dry_run = dry_run
-        """The API server checks every write, and stores none."""
+        """Whether every write is a dry run: the API server validates it and does not store it."""
         self._sessions: dict[Lane, aiohttp.ClientSession] = {}
         self._places = Places()
 
@@ -61,7 +62,7 @@ class HttpClient:
         endpoint = self._credentials.endpoint
         context = endpoint.ssl_context() if endpoint.server.startswith("https") else False
         for lane in Lane:
-            # No limit of the connector's own: time that a call waits there would count as the API server's.
+            # The connector has no limit: time that a call waits in it would count as time of the API server.
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_SECONDS, ssl=context)
             self._sessions[lane] = aiohttp.ClientSession(
                 connector=connector,
@@ -110,7 +111,7 @@ class HttpClient:
     async def watch(self, resource: Resource, params: Mapping[str, str]) -> AsyncIterator[bytes]:
         """The lines of a watch stream, until the server ends it."""
         try:
-            lane = current_work().lane  # a stream lasts for minutes: it takes no place from others
+            lane = current_work().lane  # a stream lasts for minutes, so it does not use a slot of its lane
             async with self._request(lane, "GET", resource.path(), params=params, timeout=WATCH_TIMEOUT) as answer:
                 self._count("watch", resource.plural, f"{answer.status // 100}xx")
                 if answer.status >= 300:
@@ -121,7 +122,7 @@ class HttpClient:
             raise self._unreachable(error) from error
 
     async def apply(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
-        """Server-side apply: made if it is missing, else changed to this where we, or nobody, said otherwise."""
+        """Server-side apply with force: creates the object, or sets these fields and becomes their manager."""
         params = {"fieldManager": FIELD_MANAGER, "force": "true"}
         path = resource.path(namespace, name)
         return await self._call("patch", resource, path, params=params, body=body, content_type=APPLY)
@@ -129,7 +130,7 @@ class HttpClient:
     async def delete(self, resource: Resource, namespace: str, name: str, preconditions: Mapping[str, str]) -> None:
         body: Object = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": dict(preconditions)}
         if self._dry_run:
-            body["dryRun"] = ["All"]  # a server that gets options in the body does not look at the query
+            body["dryRun"] = ["All"]  # a server that gets options in the body ignores the query
         await self._call("delete", resource, resource.path(namespace, name), body=body)
 
     async def _call(
@@ -141,7 +142,7 @@ class HttpClient:
         body: Object | None = None,
         content_type: str = JSON,
     ) -> Object:
-        """A read is tried once more if its connection broke: an idle one may have been closed under it."""
+        """Retries a read once if its connection broke: the server may have closed an idle connection."""
         if self._dry_run and METHODS[verb] != "GET":
             params = {**(params or {}), "dryRun": "All"}
         send = partial(self._send, verb, resource, path, params, body, content_type)

@@ -1,7 +1,7 @@
-"""The login of a person: a kubeconfig, with every way to log in that it can name (tokens, certificates, exec plugins).
+"""The login with a kubeconfig, with every method it supports (tokens, certificates, exec plugins).
 
-The official client reads it. It is the only thing that Muster needs that package for, it outweighs everything else
-together, and Muster's image does not have it: nothing but this module imports it.
+The official client reads the kubeconfig. Only this module imports that package: it is larger than all other
+dependencies together, and Muster's image does not contain it.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from muster.kube.login import Endpoint, LoginFailed
 @dataclass(frozen=True, slots=True)
 class KubeconfigLogin:
     configuration: Any
-    """A `kubernetes.client.Configuration`: the library has no types."""
+    """A `kubernetes.client.Configuration`; the library has no types."""
 
     @classmethod
     def load(cls, file: Path | None, context: str | None) -> "KubeconfigLogin":
@@ -39,7 +39,7 @@ class KubeconfigLogin:
 
     @property
     def endpoint(self) -> Endpoint:
-        """As it is now: with its token, a plugin may also replace the client certificate."""
+        """The current endpoint: an exec plugin may replace the client certificate together with the token."""
         now = self.configuration
         return Endpoint(
             server=str(now.host).rstrip("/"),
@@ -53,11 +53,11 @@ class KubeconfigLogin:
         try:
             settings = self.configuration.auth_settings()
             return str((settings.get("BearerToken") or {}).get("value") or "")
-        except Exception as error:  # the library raises what its plugins raise
+        except Exception as error:  # the library passes on what its plugins raise
             raise LoginFailed(_explain(error)) from error
 
 
 def _explain(error: Exception) -> str:
-    if isinstance(error, TypeError | AttributeError | KeyError):  # the library tripped over the shape of the file
+    if isinstance(error, TypeError | AttributeError | KeyError):  # the library raises these for a malformed file
         return "it is not a kubeconfig"
     return " ".join(str(error).split()) or type(error).__name__

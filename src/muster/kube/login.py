@@ -1,4 +1,4 @@
-"""What every way to log in has in common: where the API server is, and what to send it."""
+"""What all login methods have in common: the address of the API server, and the Authorization header."""
 
 import ssl
 from collections.abc import Iterator
@@ -9,15 +9,15 @@ from urllib.parse import urlsplit
 
 
 class LoginFailed(Exception):
-    """Why, and where possible what to do: the second half of a sentence."""
+    """The cause, and where possible what to do. The text is the second half of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     server: str
-    """Its URL, without a slash at the end."""
+    """The URL of the API server, without a slash at the end."""
     ca_path: str | None = None
-    """None: the certificate authorities of the machine."""
+    """None: use the certificate authorities of the machine."""
     certificate_path: str | None = None
     private_key_path: str | None = None
     verify: bool = True
@@ -34,7 +34,7 @@ class Endpoint:
         return context
 
     def check(self) -> None:
-        """Raise `LoginFailed` now, while somebody looks, for what would otherwise break the first request."""
+        """Raise `LoginFailed` at start for an error that would otherwise fail the first request."""
         if not _is_address(self.server):
             raise LoginFailed(f"the server {self.server!r} is not an http or https URL")
         self.ssl_context()
@@ -45,7 +45,7 @@ class Login(Protocol):
     def endpoint(self) -> Endpoint: ...
 
     def read_authorization(self) -> str:
-        """The Authorization header; empty if there is none. It may block. Raises `LoginFailed`."""
+        """The Authorization header; empty if there is none. May block. Raises `LoginFailed`."""
         ...
 
 
@@ -53,7 +53,7 @@ class Login(Protocol):
 def _naming(what: str, path: str | None) -> Iterator[None]:
     try:
         yield
-    except OSError as error:  # an SSLError is one, too
+    except OSError as error:  # an SSLError is an OSError, too
         why = getattr(error, "reason", None) or error.strerror or error
         raise LoginFailed(f"the {what} cannot be read ({why}): check {path}") from error
 
@@ -62,5 +62,5 @@ def _is_address(server: str) -> bool:
     try:
         url = urlsplit(server)
         return url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
-    except ValueError:  # a port that is no number, or half an IPv6 address
+    except ValueError:  # the port is not a number, or the IPv6 address is malformed
         return False

@@ -1,4 +1,4 @@
-"""List and watch of our own, for kinds that are too many for kopf: only what a selector lets through, as slim views."""
+"""List and watch for kinds with too many objects for kopf: only objects that match a selector, kept as small views."""
 
 import asyncio
 import logging
@@ -20,26 +20,26 @@ View = TypeVar("View")
 
 WATCH_SECONDS = 300
 BETWEEN_STREAMS_SECONDS = 0.5
-"""A server, or a proxy before it, that ends every stream at once must not be asked without end."""
+"""The pause between two streams, for a server or proxy that ends every stream at once."""
 FIRST_RETRY_SECONDS = 0.5
 LONGEST_RETRY_SECONDS = 30.0
 
 
 class Watcher(Protocol):
-    """A client that can also stream."""
+    """A client that can watch."""
 
     def watch(self, resource: Resource, params: Mapping[str, str]) -> AsyncIterator[bytes]: ...
 
 
 class Audience(Protocol[View]):
-    """What the reflector reports to."""
+    """The receiver of what the reflector reads."""
 
     def read(self, item: Object) -> View | None:
-        """The little of an object that is kept; None to pass it over. The object itself is dropped at once."""
+        """The view to keep, or None to skip the object. The reflector drops the object itself."""
         ...
 
     def replaced(self, views: list[View]) -> None:
-        """All there is: what is not in it is gone."""
+        """All objects that exist now. An object that is missing here was deleted."""
         ...
 
     def changed(self, view: View) -> None: ...
@@ -47,19 +47,19 @@ class Audience(Protocol[View]):
     def deleted(self, item: Object) -> None: ...
 
     def lost(self) -> None:
-        """The stream broke: what was told may be old until everything is told anew."""
+        """The stream broke. The views may be outdated until the next call of `replaced`."""
         ...
 
 
 class Expired(Exception):
-    """The revision to go on from is too old: list again."""
+    """The resourceVersion to continue from is too old: list again."""
 
 
 @dataclass(slots=True)
 class Reflector(Generic[View]):
     """Lists and watches one resource, and reports each change to its audience.
 
-    Keeps no object itself. It lists again when the stream breaks.
+    It keeps no objects. It lists again when the stream breaks.
     """
 
     client: KubeClient
@@ -69,7 +69,7 @@ class Reflector(Generic[View]):
     audience: Audience[View]
 
     async def run(self) -> None:
-        """Until cancelled; whatever goes wrong is tried again."""
+        """Runs until it is cancelled. It retries after every error."""
         pause = FIRST_RETRY_SECONDS
         while True:
             try:
@@ -81,26 +81,26 @@ class Reflector(Generic[View]):
             except Expired:
                 pass
             except KubeError as error:
-                logger.warning("watching %s broke and starts again: %s", self.resource, error)
+                logger.warning("the watch of %s broke and is being restarted: %s", self.resource, error)
             self.audience.lost()
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(pause * 2, LONGEST_RETRY_SECONDS)
 
     async def _list(self) -> str:
-        """Page by page, so that no more than one page of whole objects is ever held."""
+        """List page by page, so that it never holds more than one page of whole objects."""
         views: list[View] = []
         revision = ""
         try:
             async for page in pages(self.client, self.resource, params=self.selector):
                 views += (view for item in page.items if (view := self.audience.read(item)) is not None)
                 revision = page.revision
-        except Conflict as error:  # 410: the pages outlived their snapshot
+        except Conflict as error:  # 410: the snapshot expired before the last page
             raise Expired from error
         self.audience.replaced(views)
         return revision
 
     async def _follow(self, revision: str) -> str:
-        """One stream, to its regular end; the revision to go on from."""
+        """Read one stream until the server ends it. Returns the resourceVersion to continue from."""
         params = {
             "watch": "true",
             "allowWatchBookmarks": "true",
@@ -116,7 +116,7 @@ class Reflector(Generic[View]):
         return revision
 
     def report(self, line: bytes) -> str:
-        """One line of a stream; its revision, if it has one."""
+        """Handle one line of a stream. Returns its resourceVersion, if it has one."""
         kind, item = _read(line)
         if kind == "ERROR":
             if item.get("code") == 410:
@@ -133,7 +133,7 @@ def _revision(item: Object) -> str:
     try:
         return text(mapping(item, "metadata"), "resourceVersion", MAX_WORD)
     except Unreadable:
-        return ""  # the one before it is still good
+        return ""  # continue from the previous one
 
 
 def _read(line: bytes) -> tuple[str, Object]:

@@ -1,4 +1,4 @@
-"""Where the API server keeps each kind."""
+"""API groups, versions and paths of the kinds that Muster uses."""
 
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -23,8 +23,11 @@ class Resource:
 
 
 def can_be_a_name(name: str) -> bool:
-    """Some names come from what a user wrote. The API server decodes a path before it reads it, so one with a slash
-    would ask for something else, however it is quoted; and an empty one for all there is."""
+    """Whether a string that a user wrote can be the name of an object.
+
+    The API server decodes a path before it parses it. A name with a slash would address something else, even when it is
+    quoted, and an empty name would address the whole collection.
+    """
     return name not in {"", ".", ".."} and not {"/", "%"} & set(name)
 
 

@@ -24,13 +24,13 @@ class ServiceAccountLogin:
         return login
 
     def read_authorization(self) -> str:
-        """From the file, every time: the kubelet replaces the token long before it expires."""
+        """Reads the file on every call: the kubelet replaces the token long before it expires."""
         try:
             token = self.token_path.read_text("ascii").strip()
         except OSError as error:
             raise LoginFailed(f"{self.token_path} cannot be read ({error.strerror or error}): {CHECK}") from error
         except ValueError as error:
-            raise LoginFailed(f"{self.token_path} holds no token, but bytes that are not ASCII: {CHECK}") from error
+            raise LoginFailed(f"{self.token_path} does not hold a token: it is not ASCII: {CHECK}") from error
         if not token:
             raise LoginFailed(f"{self.token_path} is empty: {CHECK}")
         return f"Bearer {token}"

@@ -1,1 +1,1 @@
-"""Machinery that knows no gang: queue, workers, supervisor, leader election, events, metrics, health."""
+"""Generic machinery without gang logic: queue, workers, supervisor, leader election, events, metrics, health."""

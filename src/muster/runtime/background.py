@@ -1,4 +1,4 @@
-"""Work that outlives who asked for it: a caller may leave, and what was begun for a Job is still brought to its end."""
+"""Tasks that finish the work on a Job even if their caller goes away."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -9,11 +9,11 @@ from typing import Any, Self, TypeVar
 Result = TypeVar("Result")
 
 LAST_SECONDS = 2.0
-"""Time for it, unless the API server does not answer. Then whoever comes next goes on from what is stored."""
+"""How long to wait for unfinished tasks at shutdown. After that, the next process continues from what is stored."""
 
 
 class BackgroundTasks:
-    """Background tasks that outlive their caller; drained before the HTTP client closes."""
+    """Owns the tasks that outlive their caller. They are drained before the HTTP client closes."""
 
     def __init__(self, seconds: float = LAST_SECONDS) -> None:
         self._seconds = seconds
@@ -33,11 +33,11 @@ class BackgroundTasks:
         await self._all_ended()
 
     async def _all_ended(self) -> None:
-        while self._under_way:  # one may begin another
+        while self._under_way:  # a task may start another task
             await asyncio.wait(self._under_way)
 
     def begin(self, work: Coroutine[Any, Any, Result], name: str) -> asyncio.Task[Result]:
-        """Wait for it shielded, or not at all."""
+        """Start a task. The caller shields it when it waits for it, or does not wait at all."""
         task = asyncio.create_task(work, name=name)
         self._under_way.add(task)
         task.add_done_callback(self._end)
@@ -46,4 +46,4 @@ class BackgroundTasks:
     def _end(self, task: asyncio.Task[Any]) -> None:
         self._under_way.discard(task)
         if not task.cancelled():
-            task.exception()  # all who waited may have left; asyncio would complain that nobody looked
+            task.exception()  # retrieve it: without a waiter, asyncio logs an error

@@ -1,8 +1,8 @@
-"""Events on Jobs: what people read in `kubectl describe job`.
+"""Events on Jobs, shown by `kubectl describe job`.
 
-Each is posted once: its name is made from the Job's UID and its text, or from what makes it the same event in other
-words, so that a restart, a second replica or a repeated decision meets AlreadyExists and stops. Posting never delays or
-fails the work that it tells about.
+Each event is posted once. Its name is a hash of the Job's UID and the message (or of `identity`, if the message may
+vary), so that after a restart, on a second replica or for a repeated decision the API server answers AlreadyExists.
+Posting never delays or fails the work that the event is about.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from typing import Any, Self
 from muster.api.job import JobView
 from muster.api.keys import JobKey, Uid
 from muster.core import messages
-from muster.core.decide import Decision, Membership
+from muster.core.decision import Decision, Membership
 from muster.core.reasons import EventReason, SilenceReason
 from muster.kube.client import KubeClient
 from muster.kube.errors import AlreadyExists, KubeError, RetryLater, Terminating, plain_text
@@ -29,7 +29,7 @@ from muster.runtime.tasks import Task
 logger = logging.getLogger(__name__)
 
 QUEUED = 2_000
-"""Events that wait to be posted; what comes on top is dropped and counted, so that a storm cannot eat the memory."""
+"""Capacity of the queue. Further events are dropped and counted, so that many events cannot use up the memory."""
 POSTERS = 4
 REMEMBERED = 20_000
 TRIES = 4
@@ -39,7 +39,7 @@ MAX_EVENT_MESSAGE = 1024
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The Job that an event is about. Thousands of events can wait, so they keep no more of it than they post."""
+    """The Job that an event is about. Thousands of events can be queued, so it has only the posted fields."""
 
     key: JobKey
     uid: Uid
@@ -57,7 +57,7 @@ class Event:
     reason: EventReason
     message: str
     identity: str = ""
-    """What makes it the same event again; the message, if empty."""
+    """What identifies a repeated event; the message, if empty."""
 
     @property
     def name(self) -> str:
@@ -95,36 +95,37 @@ class Event:
 class EventRecorder:
     """Posts events on Jobs, each only once.
 
-    Owns the queue of events and the memory of those that were posted. Callers never wait for the API server.
+    Owns the queue of events and the memory of those that were posted. It creates Events, reads nothing from the API
+    server, and counts in `metrics`. Callers never wait for the API server.
     """
 
     client: KubeClient
     instance: str
-    metrics: Metrics = field(default_factory=Metrics)
-    errors: InternalErrors = field(init=False)
+    metrics: Metrics
+    errors: InternalErrors
     _queue: asyncio.Queue[Event] = field(default_factory=lambda: asyncio.Queue(QUEUED))
     _posted: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
-    def __post_init__(self) -> None:
-        self.errors = InternalErrors(self.metrics)
-
     def normal(self, job: JobView, reason: EventReason, message: str, identity: str = "") -> bool:
-        return self._enqueue(Event(Subject.of(job), "Normal", reason, message, identity))
+        return self.post(Event(Subject.of(job), "Normal", reason, message, identity)) is None
 
     def warning(self, job: JobView, reason: EventReason, message: str, identity: str = "") -> bool:
-        return self._enqueue(Event(Subject.of(job), "Warning", reason, message, identity))
+        return self.post(Event(Subject.of(job), "Warning", reason, message, identity)) is None
 
     def decision(self, job: JobView | None, decision: Decision) -> None:
-        """Tell why Muster stands aside or what pods wait for; silence for Jobs that never were its business."""
+        """Report why Muster skips the Job or what its pods wait for. Jobs that never concerned Muster get no event."""
         event = decision.reason.event
-        if job is None or event is None:
+        if job is None:
+            return
+        if event is None:
+            logger.debug("%s: %s", job.key, messages.silence(decision.reason), extra={"job": job.key})
             return
         message = messages.decided(decision.reason, decision.detail, decision.membership is Membership.PLAIN)
         if self.warning(job, event, message):
             self.metrics.skipped.labels(decision.reason.value).inc()
 
     def internal_error(self, task: Task, about: object, job: JobView | None, error: BaseException) -> None:
-        """A bug of Muster's that one item met; if that is a Job, one event on it. Never raises."""
+        """Record a bug in Muster that occurred on one item; if the item is a Job, post an event on it. Never raises."""
         self.errors.note(task, about, error)
         if job is not None:
             self.post_internal_error(job, error)
@@ -136,29 +137,22 @@ class EventRecorder:
         except Exception as another:  # noqa: BLE001 - a bug in reporting must not hide the first one
             self.errors.note(Task.EVENTS, job.key, another)
 
-    @property
-    def is_full(self) -> bool:
-        """What comes now is dropped, and can be posted later."""
-        return self._queue.full()
-
-    def _enqueue(self, event: Event) -> bool:
-        """False if it was posted before, or is dropped."""
+    def post(self, event: Event) -> SilenceReason | None:
+        """Queue the event. Otherwise the Reason: it was posted before, or it is dropped and can be posted later."""
         if event.name in self._posted:
-            _log_silence(event, SilenceReason.ALREADY_POSTED)
-            return False
+            return _log_silence(event, SilenceReason.ALREADY_POSTED)
         try:
             self._queue.put_nowait(event)
         except asyncio.QueueFull:
             self.metrics.events_dropped.inc()
-            _log_silence(event, SilenceReason.EVENT_QUEUE_FULL)
-            return False
+            return _log_silence(event, SilenceReason.EVENT_QUEUE_FULL)
         self._posted[event.name] = None
         while len(self._posted) > REMEMBERED:
             self._posted.popitem(last=False)
-        key, told = event.job.key, plain_text(event.message)
-        logger.info("%s %s: %s", key, event.reason, told, extra={"job": key})
+        key, text = event.job.key, plain_text(event.message)
+        logger.info("%s %s: %s", key, event.reason, text, extra={"job": key})
         self.metrics.events.labels(event.reason.value).inc()
-        return True
+        return None
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as posters:
@@ -166,7 +160,7 @@ class EventRecorder:
                 posters.create_task(self._post_all(), name=f"event poster {number}")
 
     async def drain(self, seconds: float) -> None:
-        """Give what is queued a last chance to be posted."""
+        """Wait up to `seconds` until the queued events are posted."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._queue.join(), seconds)
 
@@ -179,7 +173,7 @@ class EventRecorder:
                 _log_silence(event, SilenceReason.NAMESPACE_TERMINATING)
             except KubeError as error:
                 if isinstance(error, RetryLater):
-                    self._posted.pop(event.name, None)  # the server was away: it can be posted later
+                    self._posted.pop(event.name, None)  # the server did not answer: the event may be posted again
                 key = event.job.key
                 logger.warning("%s: the event %s was not posted: %s", key, event.reason, error, extra={"job": key})
             except Exception as error:  # noqa: BLE001 - a bug that one event meets must not end the posting of all others
@@ -203,7 +197,8 @@ class EventRecorder:
                 return
 
 
-def _log_silence(event: Event, reason: SilenceReason) -> None:
+def _log_silence(event: Event, reason: SilenceReason) -> SilenceReason:
     if logger.isEnabledFor(logging.DEBUG):
         key = event.job.key
         logger.debug("%s: %s", key, messages.silence(reason, event.reason), extra={"job": key})
+    return reason

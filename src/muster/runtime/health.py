@@ -1,4 +1,4 @@
-"""Is Muster fit to work, and if not, in one sentence why. Each part reports its own problem and its recovery."""
+"""Readiness of this replica. Each part reports its own problem, as one sentence, and its recovery."""
 
 import asyncio
 import contextlib
@@ -11,23 +11,25 @@ API = "api"
 WATCHING = "watching"
 ADMISSION = "admission"
 CERTIFICATE = "certificate"
-"""There is a certificate that can be served."""
+"""There is a valid serving certificate."""
 TRUST = "trust"
-"""The API server trusts it."""
+"""The API server trusts the certificate."""
 SERVING = "serving"
-"""Our own port answers with it."""
+"""Muster's own port answers with the certificate."""
 STAYING = "staying"
-"""We are not about to end."""
+"""The process is not shutting down."""
 
 
 @dataclass(slots=True)
 class Health:
-    """Starts not ready: every part that was announced must first say that it is well."""
+    """Whether this replica is ready. A part that was announced counts as a problem until it reports that it is well.
+
+    Owns the problem of each part. The parts write it; /readyz, /livez and those who wait for a part read it.
+    """
 
     _problems: dict[str, str] = field(default_factory=dict)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
-    hopeless: str = ""
-    """Why only a new process can help, if that is so."""
+    _restart_reason: str = ""
 
     def announce(self, part: str, waiting_for: str) -> None:
         self._problems[part] = waiting_for
@@ -50,6 +52,19 @@ class Health:
         return part not in self._problems
 
     @property
+    def restart_reason(self) -> str:
+        """Why only a restart of the process can help; empty otherwise."""
+        return self._restart_reason
+
+    def require_restart(self, sentence: str) -> None:
+        """Only a restart of the process can help."""
+        self._restart_reason = sentence
+
+    def clear_restart(self) -> None:
+        """What needed a restart of the process works again."""
+        self._restart_reason = ""
+
+    @property
     def ready(self) -> bool:
         return not self._problems
 
@@ -58,7 +73,7 @@ class Health:
         return "ready" if self.ready else "not ready: " + "; ".join(self._problems.values())
 
     async def pause(self, part: str, seconds: float) -> None:
-        """Sleep, but not through trouble with the part."""
+        """Sleep, and return early if the part has a problem."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self.is_well(part):

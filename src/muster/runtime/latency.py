@@ -1,5 +1,8 @@
-"""How long it takes from a Job to its objects. Measured from the first sight of it here: creationTimestamp has whole
-seconds, and another clock's."""
+"""How long Muster takes from a Job to its objects.
+
+It measures from the moment this replica first sees the Job. The creationTimestamp is not usable: it has whole seconds
+and comes from another clock.
+"""
 
 import time
 from dataclasses import dataclass, field
@@ -15,17 +18,19 @@ WORKLOAD, POD_GROUP, SCHEDULED = "workload", "podgroup", "scheduled"
 
 @dataclass(slots=True)
 class LatencyTracker:
+    """Owns when this replica first saw each Job, and which stages it reached. It writes `muster_formation_seconds`."""
+
     metrics: Metrics
     _seen: TtlCache[Uid, float] = field(default_factory=lambda: TtlCache(LONGEST_SECONDS))
     _done: TtlCache[tuple[Uid, str], bool] = field(default_factory=lambda: TtlCache(LONGEST_SECONDS))
 
     def start(self, uid: Uid) -> None:
-        """The Job appeared; only its first sight counts."""
+        """This replica sees the Job. Only the first call for a Job counts."""
         if self._seen.recall(uid) is None:
             self._seen.remember(uid, time.monotonic())
 
     def stop(self, uid: Uid, stage: str) -> None:
-        """It came this far, for the first time. What was there before Muster looked is not measured."""
+        """The Job reached this stage; only the first time counts. A Job without `start` is not measured."""
         began = self._seen.recall(uid)
         if began is None or self._done.recall((uid, stage)):
             return

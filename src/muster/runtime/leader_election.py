@@ -1,4 +1,4 @@
-"""The Lease: who does the eager work. It saves work, and nothing more: two leaders would still do no harm."""
+"""Leader election with a Lease. A single leader only saves calls; two leaders would be harmless."""
 
 import asyncio
 import logging
@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from muster.api.lease import MAX_NOTICED, NOTICED, UNINSTALL_HOLDER, Lease, micro_time, read_lease, with_annotations
-from muster.api.wire import Raw, Unreadable, integer, mapping, text, words
+from muster.api.lease import UNINSTALL_HOLDER, Lease, held_by, read_lease, signed_by
+from muster.api.wire import Unreadable
+from muster.core import readiness
 from muster.core.election import (
     Create,
     Move,
@@ -35,7 +36,7 @@ from muster.runtime.metrics import Metrics
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
-"""How often those who do not lead look: a leader that leaves is followed about as fast."""
+"""How often the other replicas read the Lease, and so about how long a released Lease stays free."""
 RELEASE_SECONDS = 2.0
 
 Work = Callable[[], Coroutine[Any, Any, None]]
@@ -47,29 +48,29 @@ class Lead(Protocol):
     def leads(self) -> bool: ...
 
     def uninstalled(self) -> bool:
-        """Somebody ran `muster leave` while we were there: register nothing and make nothing any more."""
+        """`muster leave` ran during the life of this process: register no webhook and create no object."""
 
     def draining(self) -> bool:
-        """`muster leave` was run, or is at work, and nobody leads any more: begin no new gang."""
+        """`muster leave` ran or is running, and no replica leads: begin no new gang."""
 
     async def run(self) -> None:
         """Take part in the election, until cancelled."""
 
     async def while_leading(self, work: Work) -> None:
-        """Run the work whenever we lead, and end it at once when we do not. Until cancelled, or it fails."""
+        """Run the work while this replica leads, and cancel it otherwise. Until cancelled, or the work fails."""
 
     async def release(self) -> None:
-        """Stop leading, so that another can begin at once."""
+        """Stop leading, so that another replica can lead at once."""
 
 
 class Alone:
-    """Nobody to share the work with, or nobody is to ask."""
+    """A replica that always leads: the only one, or without leader election. It owns, reads and writes nothing."""
 
     def leads(self) -> bool:
         return True
 
     def uninstalled(self) -> bool:
-        return False  # nobody can tell us
+        return False  # without a Lease, this is not known
 
     def draining(self) -> bool:
         return False
@@ -88,7 +89,8 @@ class Alone:
 class Leadership:
     """Takes part in the election for the Lease.
 
-    Owns what this replica knows of the Lease (`Standing`). It reads and writes the Lease and nothing else.
+    Owns what this replica knows of the Lease (`Standing`), and the work that runs while it leads. It reads and writes
+    the Lease and no other object.
     """
 
     client: KubeClient
@@ -100,31 +102,31 @@ class Leadership:
     _standing: Standing = field(default_factory=Standing)
     _raw: Object | None = None
     _leading: bool = False
-    _leaving: bool = False
-    _left: bool = False
+    _releasing: bool = False
+    _uninstalled: bool = False
     _signed: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _at_work: set[asyncio.Task[None]] = field(default_factory=set)
     _timer: asyncio.TimerHandle | None = None
 
     def leads(self) -> bool:
-        return not self._leaving and self._standing.leads(self.clock())
+        return not self._releasing and self._standing.leads(self.clock())
 
     def uninstalled(self) -> bool:
-        return self._left
+        return self._uninstalled
 
     def draining(self) -> bool:
         return self._standing.draining(self.terms, self.clock())
 
     @in_lane(Lane.CONTROL)
     async def run(self) -> None:
-        while not self._leaving and not (self._signed and self.draining()):
+        while not self._releasing and not (self._signed and self.draining()):
             pause = LOOK_SECONDS
             try:
                 pause = await self._take_part()
             except (KubeError, TimeoutError, Unreadable) as error:
-                logger.warning("the Lease %s cannot be asked, and is tried again: %s", self.name, error or "no answer")
-            self._tell()
+                logger.warning("cannot read or write the Lease %s; trying again: %s", self.name, error or "no answer")
+            self._update()
             await asyncio.sleep(pause * random.uniform(0.8, 1.0))
         await asyncio.Event().wait()
 
@@ -144,13 +146,13 @@ class Leadership:
             finally:
                 self._at_work.discard(task)
                 task.cancel()
-                await asyncio.wait({task})  # not `await task`: that would swallow our own cancellation with the work's
+                await asyncio.wait({task})  # not `await task`: that cannot tell our own cancellation from the work's
 
     @in_lane(Lane.CONTROL)
     async def release(self) -> None:
-        """The work ends first, then the Lease is given back."""
-        led, self._leaving = self.leads(), True
-        self._tell()
+        """End the work first, then release the Lease."""
+        led, self._releasing = self.leads(), True
+        self._update()
         if not led:
             return
         try:
@@ -162,24 +164,24 @@ class Leadership:
                     await self._write(released=True)
                     logger.info("released the Lease %s", self.name)
         except (KubeError, TimeoutError, Unreadable) as error:
-            logger.warning("the Lease %s was not released, and runs out by itself: %s", self.name, error or "no answer")
+            logger.warning("could not release the Lease %s; it expires by itself: %s", self.name, error or "no answer")
 
     async def _take_part(self) -> float:
-        """One look and at most one write; how long to wait until the next.
+        """At most one read and one write. Returns how long to wait until the next step.
 
-        A leader writes without a look: if another has written the Lease meanwhile, the API server refuses. So a slow
-        API server costs a renewal one call, not two.
+        A leader writes without a read: the API server refuses the write if another replica changed the Lease. So a
+        renewal costs one call, also on a slow API server.
         """
         if self.leads() and self._raw is not None:
             return await self._make(Renew())
         found = await self._read()
-        if self._left:
+        if self._uninstalled:
             return await self._stand_back(found)
         self._standing, move = look(self._standing, found, self.terms, self.clock())
         if isinstance(move, Withdraw):
-            self._left = True
-            logger.warning("`muster leave` was run: no gang is begun any more, until Muster is started again")
-            self._tell()  # the eager work ends before others are told that it did
+            self._uninstalled = True
+            logger.warning("`muster leave` was run: this replica forms no new gangs until it is restarted")
+            self._update()  # end the leader's work before signing the Lease
             return await self._stand_back(found)
         if isinstance(move, Wait):
             return min(LOOK_SECONDS, max(0.05, move.seconds))
@@ -191,16 +193,16 @@ class Leadership:
             written = await self._write(move)
         except (Conflict, AlreadyExists, NotFound) as error:
             if isinstance(error, NotFound) and isinstance(move, Create):
-                raise NotFound(f"namespace {self.namespace} does not exist") from error
-            return 0.0  # somebody was faster: look again
-        if not self._leaving:
+                raise NotFound(readiness.namespace_missing(self.namespace)) from error
+            return 0.0  # another replica was faster: read again
+        if not self._releasing:
             self._standing = won(self._standing, written, began, self.terms)
         return max(0.0, began + self.terms.renew_seconds - self.clock())
 
     async def _stand_back(self, found: Lease | None) -> float:
-        """Sign, and look on until whoever led has signed.
+        """Sign the Lease, and keep reading it until the former leader has signed, too.
 
-        `muster leave` gives gangs time to be completed only where somebody says so that he is there to do it.
+        `muster leave` gives gangs time to complete only if a replica has signed that it is there to complete them.
         """
         if found is not None:
             self._standing = note_uninstall(self._standing, found, self.terms, self.clock())
@@ -208,21 +210,20 @@ class Leadership:
             self._signed = True
         elif not self._signed:
             try:
-                await self._answer(self.client.replace(LEASES, self.namespace, self.name, self._signature()))
+                await self._answer(
+                    self.client.replace(
+                        LEASES, self.namespace, self.name, signed_by(self._raw or {}, self.terms.identity)
+                    )
+                )
             except (Conflict, NotFound):
-                return 0.0  # it was changed by another: look again
+                return 0.0  # the Lease changed in the meantime: read again
             self._signed = True
         return LOOK_SECONDS
 
     async def _answer(self, call: Awaitable[Object]) -> Object:
-        """Each call has its own time: a look and a write on a slow API server may take longer than a renewal."""
+        """Each call has its own timeout: on a slow API server, a read and a write together may exceed one renewal."""
         async with asyncio.timeout(self.terms.renew_seconds):
             return await call
-
-    def _signature(self) -> Object:
-        lease = self._raw or {}
-        noticed = words(mapping(mapping(lease, "metadata"), "annotations"), NOTICED, MAX_NOTICED)
-        return with_annotations(lease, {NOTICED: ",".join(name for name in (noticed, self.terms.identity) if name)})
 
     async def _read(self) -> Lease | None:
         try:
@@ -234,8 +235,11 @@ class Leadership:
 
     async def _write(self, move: Move | None = None, released: bool = False) -> Lease:
         known = self._raw or {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": self.name}}
-        body = {**known, "spec": self._spec(mapping(known, "spec"), move, released)}
-        self._raw = None  # what came of the write is known only if it goes well
+        holder = "" if released else self.terms.identity
+        seconds = 1 if released else math.ceil(self.terms.duration_seconds)
+        taken = isinstance(move, Take)
+        body = held_by(known, holder, seconds, datetime.now(UTC), taken or isinstance(move, Create), taken)
+        self._raw = None  # unknown until the write succeeds
         if isinstance(move, Create):
             written = await self._answer(self.client.create(LEASES, self.namespace, body))
         else:
@@ -244,21 +248,9 @@ class Leadership:
         self._raw = written
         return found
 
-    def _spec(self, known: Raw, move: Move | None, released: bool) -> Object:
-        now = micro_time(datetime.now(UTC))
-        transitions = max(0, integer(known, "leaseTransitions") or 0)
-        taken = isinstance(move, Take)
-        return {
-            "holderIdentity": "" if released else self.terms.identity,
-            "leaseDurationSeconds": 1 if released else math.ceil(self.terms.duration_seconds),
-            "acquireTime": now if taken or isinstance(move, Create) else text(known, "acquireTime") or now,
-            "renewTime": now,
-            "leaseTransitions": min(transitions + taken, 2**31 - 1),
-        }
-
-    def _tell(self) -> None:
-        """Wake those who wait for a change; and see to it that the end of our time is one, whatever else hangs."""
-        if self._leaving:
+    def _update(self) -> None:
+        """Wake the waiters if leadership changed. A timer ends the leadership on time even if a renewal hangs."""
+        if self._releasing:
             self._standing = lost(self._standing)
         if self._timer is not None:
             self._timer.cancel()
@@ -266,7 +258,7 @@ class Leadership:
         until, now = self._standing.leading_until, self.clock()
         leading = self.leads()
         if leading and until is not None:
-            self._timer = asyncio.get_running_loop().call_later(until - now, self._tell)
+            self._timer = asyncio.get_running_loop().call_later(until - now, self._update)
         if leading is self._leading:
             return
         self._leading = leading

@@ -1,4 +1,4 @@
-"""What Prometheus can ask. Labels are bounded: reasons, kinds, verbs and verdicts, never names or namespaces."""
+"""The Prometheus metrics. All labels are bounded: reasons, kinds, verbs and verdicts, never names or namespaces."""
 
 import math
 from collections.abc import Callable
@@ -13,15 +13,15 @@ LONG_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 18
 
 
 class Metrics:
-    """Owns the registry, and all metrics in it."""
+    """Owns the registry and all metrics in it. Every part writes its own; only /metrics reads them."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._of_what_people_see()
-        self._of_the_work()
-        self._of_the_api_server()
+        self._gang_metrics()
+        self._work_metrics()
+        self._api_metrics()
 
-    def _of_what_people_see(self) -> None:
+    def _gang_metrics(self) -> None:
         counter, gauge = partial(Counter, registry=self._registry), partial(Gauge, registry=self._registry)
         self.events = counter("muster_events", "Events posted on Jobs, by reason", ["reason"])
         self.skipped = counter(
@@ -46,7 +46,7 @@ class Metrics:
             registry=self._registry,
         )
 
-    def _of_the_work(self) -> None:
+    def _work_metrics(self) -> None:
         counter, gauge = partial(Counter, registry=self._registry), partial(Gauge, registry=self._registry)
         self.queue_depth = gauge("muster_queue_depth", "Keys waiting for a worker, by queue", ["queue"])
         self.retries = counter("muster_retries", "Failed work that is tried again, by queue", ["queue"])
@@ -60,13 +60,13 @@ class Metrics:
         self.task_restarts = counter(
             "muster_task_restarts", "Restarts of long-lived tasks that died, by task", ["task"]
         )
-        for task in Task:  # from the start on: an increase of what was not there before is not seen
+        for task in Task:  # start at 0: Prometheus does not see the first increase of a new series
             self.internal_errors.labels(task.value)
             self.task_restarts.labels(task.value)
         self.leader = gauge("muster_leader", "1 on the replica that leads, 0 on the others")
         self.leader_changes = counter("muster_leader_transitions", "How often this replica gained or lost leadership")
 
-    def _of_the_api_server(self) -> None:
+    def _api_metrics(self) -> None:
         self.admission = Histogram(
             "muster_admission_seconds",
             "Time to answer an admission request, by webhook and verdict",
@@ -87,7 +87,7 @@ class Metrics:
         )
 
     def measure(self, gauge: Gauge, look: Callable[[], float]) -> None:
-        """Have the gauge look when somebody asks. A bug in that must not take the whole page down."""
+        """Compute the gauge's value at each scrape. An error there must not fail the whole page."""
 
         def value() -> float:
             try:

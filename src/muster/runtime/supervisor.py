@@ -1,15 +1,15 @@
-"""The one supervisor of Muster's long-lived tasks.
+"""The supervisor of Muster's long-lived tasks.
 
-A task that dies by an unexpected exception is logged, counted, and started again with backoff. One that keeps dying
-makes the replica not ready, with a sentence, until it has run steadily.
+It logs and counts a task that dies of an unexpected exception, and restarts it with backoff. A task that keeps dying
+makes the replica not ready until it has run for `STEADY_SECONDS`.
 
-Only this ends a supervised task:
+A supervised task ends only by:
 - cancellation: SIGTERM and SIGINT end the process (app/process.py), and the loss of the Lease ends the leader's work;
 - its own return: it has nothing left to do;
-- `EndOfGeneration`: the API server serves another scheduling API, so that everything that works on the old one ends and
-  starts anew (app/generation.py).
+- `EndOfGeneration`: the API server serves another scheduling API, so everything that works on the old one ends and
+  restarts (app/generation.py).
 
-Before anything is supervised, `muster run` ends with an error if the settings are wrong, if there are no credentials,
+Before it supervises anything, `muster run` exits with an error if the settings are wrong, if there are no credentials,
 or if a port cannot be opened.
 """
 
@@ -19,6 +19,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from muster.core import readiness
 from muster.runtime.health import Health
 from muster.runtime.internal_errors import InternalErrors, kind_of
 from muster.runtime.tasks import Task
@@ -28,19 +29,19 @@ logger = logging.getLogger(__name__)
 FIRST_RESTART_SECONDS = 1.0
 LONGEST_RESTART_SECONDS = 30.0
 STEADY_SECONDS = 30.0
-"""A run of this length is steady: the deaths before it no longer count."""
+"""After a run of this length, earlier deaths no longer count."""
 KEEPS_DYING = 3
-"""Deaths without a steady run between them that make the replica not ready."""
+"""Deaths without a steady run in between that make the replica not ready."""
 
 Work = Callable[[], Awaitable[None]]
 
 
 class EndOfGeneration(Exception):
-    """Passes through the supervisor: everything that works on one scheduling API ends, and starts anew."""
+    """Passes through the supervisor: everything that works on one scheduling API ends and restarts."""
 
 
 class Backoff:
-    """Twice as long each time, bounded, with jitter."""
+    """Exponential backoff, bounded, with jitter."""
 
     def __init__(self, first: float = FIRST_RESTART_SECONDS, longest: float = LONGEST_RESTART_SECONDS) -> None:
         self._first = self._next = first
@@ -55,13 +56,15 @@ class Backoff:
 
 
 def is_being_cancelled() -> bool:
-    """Whether somebody cancels the current task. If nobody does, a CancelledError is an error like any other."""
+    """Whether the current task is being cancelled. Otherwise a CancelledError is an error like any other."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 @dataclass(slots=True)
 class Supervisor:
+    """Runs long-lived tasks and starts them again when they die. Owns only their backoff; reports to `health`."""
+
     health: Health
     errors: InternalErrors
     first_restart_seconds: float = FIRST_RESTART_SECONDS
@@ -73,23 +76,22 @@ class Supervisor:
                 group.create_task(self.run(task, work), name=task.value)
 
     async def run(self, task: Task, work: Work) -> None:
-        """Until the work returns, is cancelled, or ends the generation."""
+        """Run the work until it returns, is cancelled, or raises `EndOfGeneration`."""
         record = _Record(self.health, task, Backoff(self.first_restart_seconds))
         try:
             while True:
                 error = await self._one_run(work, record)
                 if error is None:
                     return
-                if is_being_cancelled():  # it died on its way out, and must not start again
+                if is_being_cancelled():  # it failed while being cancelled: do not restart it
                     raise asyncio.CancelledError
-                self.errors.note(task, "the task died and starts again", error)
-                self.errors.metrics.task_restarts.labels(task.value).inc()
+                self.errors.note_restart(task, error)
                 await asyncio.sleep(record.died(error))
         finally:
             record.well()
 
     async def _one_run(self, work: Work, record: "_Record") -> BaseException | None:
-        """What it died of."""
+        """The error that ended the run; None if the work returned."""
         steady = asyncio.get_running_loop().call_later(self.steady_seconds, record.well)
         try:
             await work()
@@ -99,7 +101,7 @@ class Supervisor:
             if is_being_cancelled():
                 raise
             return error
-        except Exception as error:  # noqa: BLE001 - whatever it is, it ends this run and nothing else
+        except Exception as error:  # noqa: BLE001 - any error ends only this run
             return error
         finally:
             steady.cancel()
@@ -108,7 +110,7 @@ class Supervisor:
 
 @dataclass(slots=True)
 class _Record:
-    """How one task has done since it last ran steadily."""
+    """The deaths of one task since its last steady run."""
 
     health: Health
     task: Task
@@ -120,11 +122,10 @@ class _Record:
         return f"task {self.task}"
 
     def died(self, error: BaseException) -> float:
-        """The seconds to wait before the next start."""
+        """Record a death. Returns the seconds to wait before the restart."""
         self.deaths += 1
         if self.deaths >= KEEPS_DYING:
-            why = f"{kind_of(error)}, which is a bug in Muster; its log says where"
-            self.health.problem(self.part, f"the task {self.task} keeps failing with {why}")
+            self.health.problem(self.part, readiness.task_keeps_failing(self.task, kind_of(error)))
         return self.backoff.next()
 
     def well(self) -> None:

@@ -1,13 +1,13 @@
-"""The names of Muster's long-lived tasks, as logs, metrics and /readyz spell them."""
+"""The names of Muster's long-lived tasks in logs, metrics and /readyz."""
 
 from enum import StrEnum
 
 
 class Task(StrEnum):
     GENERATION = "generation"
-    """Finds the scheduling API and runs everything that works on it."""
+    """Detects the scheduling API and runs everything that works on it."""
     JOBS = "jobs"
-    POD_GROUPS = "podgroups"
+    POD_GROUP_PROTECTION = "podgroup-protection"
     GANG_STATUS = "gang-status"
     EVENTS = "events"
     RESYNC = "resync"
@@ -24,6 +24,6 @@ class Task(StrEnum):
     SHUTDOWN = "shutdown"
     POD_WEBHOOK = "pods"
     PARALLELISM_GUARD = "parallelism-guard"
-    POD_GROUPS_WEBHOOK = "pod-groups"
+    POD_GROUP_WEBHOOK = "podgroup-webhook"
     INTENTS = "intents"
     METRICS = "metrics"

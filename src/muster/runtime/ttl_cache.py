@@ -1,7 +1,7 @@
-"""Things worth remembering for a while, and only so many of them.
+"""A cache with a limited age and number of entries.
 
-The bound in bytes follows from that of the entries: keys are UIDs and names, which are bounded where they are parsed
-(`api.wire`). docs/operations.md, "Memory", has the sums.
+The keys are UIDs and names, whose length `api.wire` limits when it parses them, so the number of entries also bounds
+the memory. See "Memory" in docs/operations.md.
 """
 
 import time
@@ -15,7 +15,7 @@ CAPACITY = 10_000
 
 
 class TtlCache(Generic[Key, Value]):
-    """A dict with a limit: entries expire, and the oldest go when it is full."""
+    """A dict whose entries expire. When it is full, the oldest entry is removed."""
 
     def __init__(self, seconds: float, capacity: int = CAPACITY) -> None:
         self._seconds = seconds

@@ -1,4 +1,4 @@
-"""The one worker loop: take a key, handle it, try again later what failed. One key's failure concerns no other key."""
+"""The worker loop: take a key, handle it, retry it later if it failed. A failed key does not affect other keys."""
 
 import asyncio
 import logging
@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from muster.api.keys import JobKey
 from muster.api.wire import Unreadable
 from muster.kube.errors import KubeError, RetryLater
 from muster.runtime.internal_errors import InternalErrors, concerning
@@ -19,25 +18,30 @@ logger = logging.getLogger(__name__)
 Key = TypeVar("Key")
 
 
+def _itself(key: object) -> object:
+    return key
+
+
 class TryAgain(Exception):
-    """Nothing is wrong with Muster or the API server: the key is not done yet."""
+    """The key is not done yet and must be retried. It is not an error of Muster or of the API server."""
 
 
 @dataclass(slots=True)
 class Workers(Generic[Key]):
-    """The worker loop: takes keys off a queue and handles them, `count` at a time.
+    """Takes keys from a queue and handles them, `count` at a time.
 
-    A key whose work fails goes back to the queue. A bug is counted and logged, and ends no worker.
+    Owns only its tasks. It reads and writes the queue: a key whose work fails goes back to it. A bug is counted and
+    logged, and ends no worker.
     """
 
     task: Task
     queue: WorkQueue[Key]
     handle: Callable[[Key], Awaitable[object]]
     errors: InternalErrors
-    what: str = ""
-    """What the keys name, where they are not keys of Jobs."""
+    about: Callable[[Key], object] = _itself
+    """What the log and the error counter call the item."""
     on_bug: Callable[[Key, BaseException], None] | None = None
-    """Called instead of only counting and logging an unexpected error."""
+    """Called on an unexpected error, instead of counting and logging it."""
     count: int = 1
 
     async def run(self) -> None:
@@ -57,23 +61,21 @@ class Workers(Generic[Key]):
         try:
             await self.handle(key)
         except (KubeError, TryAgain, Unreadable) as error:
-            logger.warning("%s: will try again: %s", self._name(key), error, extra=concerning(key))
+            about = self.about(key)
+            logger.warning("%s: failed, retrying: %s", about, error, extra=concerning(about))
             self.queue.retry(key, error.after_seconds if isinstance(error, RetryLater) else 0.0)
         except asyncio.CancelledError as error:
             if is_being_cancelled():
                 raise
             self._bug(key, error)
-        except Exception as error:  # noqa: BLE001 - a bug that one key meets must not end the work on all others
+        except Exception as error:  # noqa: BLE001 - a bug on one key must not end the work on all others
             self._bug(key, error)
         else:
             self.queue.forget(key)
-
-    def _name(self, key: Key) -> str:
-        return f"{self.what} {'/'.join(key)}" if isinstance(key, tuple) and self.what else str(key)
 
     def _bug(self, key: Key, error: BaseException) -> None:
         self.queue.retry(key)
         if self.on_bug is not None:
             self.on_bug(key, error)
         else:
-            self.errors.note(self.task, key if isinstance(key, JobKey) else self._name(key), error)
+            self.errors.note(self.task, self.about(key), error)

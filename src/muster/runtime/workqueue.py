@@ -1,4 +1,4 @@
-"""The work queue: keys, not events. One worker per key, no duplicates, back-off per key (client-go's semantics)."""
+"""The work queue of keys, with client-go's semantics: one worker per key, no duplicates, backoff per key."""
 
 import asyncio
 import heapq
@@ -15,10 +15,18 @@ LONGEST_RETRY_SECONDS = 60.0
 
 
 class WorkQueue(Generic[Key]):
-    """Not thread-safe: all calls are made on the loop that runs the workers."""
+    """Keys that wait for a worker.
 
-    def __init__(self, on_retry: Callable[[], None] = lambda: None) -> None:
+    Owns the keys that are ready, busy or delayed, and the failures of each. Controllers, intake and resync add keys;
+    `Workers` take them. Not thread-safe: all calls are made on the loop that runs the workers.
+    """
+
+    def __init__(
+        self, on_retry: Callable[[], None] = lambda: None, on_ignored: Callable[[Key], None] = lambda _: None
+    ) -> None:
         self._on_retry = on_retry
+        self._on_ignored = on_ignored
+        """Called with each key that comes while the queue is closed."""
         self._closed = False
         self._ready: deque[Key] = deque()
         self._dirty: set[Key] = set()
@@ -41,15 +49,16 @@ class WorkQueue(Generic[Key]):
         self._closed = False
 
     def close(self) -> None:
-        """Forget everything and take nothing, until opened: nobody would ever fetch it."""
+        """Drop all keys and ignore new ones until `open`. No worker runs in the meantime."""
         self._closed = True
         for emptied in (self._ready, self._dirty, self._failures, self._delayed, self._due):
             emptied.clear()
         self._arm()
 
     def add(self, key: Key) -> None:
-        """Have the key worked on soon; while it is being worked on, once more afterwards."""
+        """Queue the key. If a worker is handling it, queue it again when that worker is done."""
         if self._closed:
+            self._on_ignored(key)
             return
         self._due.pop(key, None)
         if key in self._dirty:
@@ -60,7 +69,9 @@ class WorkQueue(Generic[Key]):
             self._wake.set()
 
     def add_after(self, key: Key, seconds: float) -> None:
-        """Have the key worked on later, unless it is due before that anyway."""
+        """Queue the key after a delay, unless it is already due earlier."""
+        if self._closed:
+            self._on_ignored(key)
         if self._closed or key in self._dirty:
             return
         due = asyncio.get_running_loop().time() + seconds
@@ -71,8 +82,9 @@ class WorkQueue(Generic[Key]):
         self._arm()
 
     def retry(self, key: Key, at_least_seconds: float = 0.0) -> None:
-        """Back off: twice as long each time, with jitter, and never shorter than the server asked."""
+        """Queue the key with exponential backoff and jitter, and not before the server's Retry-After."""
         if self._closed:
+            self._on_ignored(key)
             return
         self._on_retry()
         failures = self._failures[key]
@@ -81,7 +93,7 @@ class WorkQueue(Generic[Key]):
         self.add_after(key, max(at_least_seconds, backoff * random.uniform(0.5, 1.0)))
 
     def forget(self, key: Key) -> None:
-        """The key went well: its next failure is its first."""
+        """The key succeeded: reset its backoff."""
         self._failures.pop(key, None)
 
     async def get(self) -> Key:

@@ -1,1 +1,1 @@
-"""Serving over TLS: the listener, its certificate, and how the replicas renew it together."""
+"""Serving over TLS: the listener, its certificate, and the renewal that the replicas share."""

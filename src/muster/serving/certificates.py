@@ -1,4 +1,4 @@
-"""Certificates: an authority of our own, and what it signs. Nothing here knows where they are kept."""
+"""Certificates: Muster's own authority and the certificates that it signs. Storage is elsewhere (`sources`)."""
 
 import ipaddress
 import os
@@ -15,14 +15,16 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from muster.core import readiness
+
 LIFETIME = timedelta(days=365)
 CLOCK_SKEW = timedelta(minutes=10)
-"""Certificates begin a little in the past: not every clock in a cluster is right."""
+"""Certificates are valid from a time in the past, because clocks in a cluster may differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServingCertificate:
-    """A certificate with its key and the CA that signed it, in PEM."""
+    """A certificate with its key and the CA that signed it, in PEM. A value: it reads and writes nothing."""
 
     authority: bytes
     """The CA, which the API server must trust."""
@@ -38,7 +40,7 @@ class ServingCertificate:
 
     @property
     def chain(self) -> list[x509.Certificate]:
-        """The leaf, and what leads from it to the authority."""
+        """The leaf and its intermediate certificates."""
         return x509.load_pem_x509_certificates(self.certificate)
 
     @property
@@ -46,22 +48,22 @@ class ServingCertificate:
         return frozenset(x509.load_pem_x509_certificates(self.authority))
 
     def problem(self, host: str, now: datetime) -> str:
-        """Why the API server would not take it, as the end of a sentence; empty if it would."""
+        """Why the API server would reject the certificate, as the end of a sentence; empty if it is valid."""
         leaf, *between = self.chain
         if now >= leaf.not_valid_after_utc:
-            return f"it expired at {leaf.not_valid_after_utc:%Y-%m-%d %H:%M:%S} UTC"
+            return readiness.expired_at(leaf.not_valid_after_utc)
         if now < leaf.not_valid_before_utc:
-            return f"it is not valid before {leaf.not_valid_before_utc:%Y-%m-%d %H:%M:%S} UTC"
+            return readiness.not_valid_before(leaf.not_valid_before_utc)
         if host not in hosts_of(leaf):
-            return f"it is not for {host}"
+            return readiness.not_for_host(host)
         if not any(is_issued_by(leaf, each) for each in (*self.authorities, *between)):
-            return "it is not by the authority in ca.crt"
+            return readiness.NOT_SIGNED_BY_AUTHORITY
         return ""
 
 
 @contextmanager
 def _as_file(content: bytes) -> Iterator[str]:
-    """OpenSSL reads keys from files only. Where there can be one without a disk, there is: it may be read-only."""
+    """OpenSSL reads keys only from files. Use a file in memory where possible, because the disk may be read-only."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("muster-tls")
         try:
@@ -78,7 +80,7 @@ def _as_file(content: bytes) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A certificate and the key that belongs to it."""
+    """A certificate and its private key."""
 
     certificate: x509.Certificate
     key: PrivateKeyTypes
@@ -95,7 +97,7 @@ class Signed:
 
 
 def self_signed(host: str) -> ServingCertificate:
-    """For one address, by an authority that is forgotten at once: nobody can sign anything else with it."""
+    """A certificate for one address. Its authority's key is discarded, so that nothing else can be signed with it."""
     now = datetime.now(UTC)
     authority = new_authority(now, LIFETIME)
     certificate, private_key = new_leaf(authority, [host], now, LIFETIME).pem()
@@ -107,7 +109,7 @@ def new_authority(now: datetime, life: timedelta) -> Signed:
     certificate = (
         _builder(name, name, key.public_key(), now, life)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_only(key_cert_sign=True), critical=True)  # strict verifiers ask an authority for it
+        .add_extension(_only(key_cert_sign=True), critical=True)  # strict verifiers require it of an authority
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
@@ -118,7 +120,7 @@ def new_leaf(authority: Signed, hosts: Sequence[str], now: datetime, life: timed
     key, issuer = ec.generate_private_key(ec.SECP256R1()), authority.certificate
     signing_key = authority.key
     if not isinstance(signing_key, ec.EllipticCurvePrivateKey):
-        raise TypeError("our authorities have elliptic keys")
+        raise TypeError("Muster's authorities have elliptic-curve keys")
     certificate = (
         _builder(_name("muster"), issuer.subject, key.public_key(), now, life)
         .add_extension(x509.SubjectAlternativeName([_alternative(host) for host in hosts]), critical=False)
@@ -137,7 +139,7 @@ def as_pem(*certificates: x509.Certificate) -> bytes:
 def is_issued_by(leaf: x509.Certificate, authority: x509.Certificate) -> bool:
     try:
         leaf.verify_directly_issued_by(authority)
-    except Exception:  # noqa: BLE001 - each kind of key has its own way to say no
+    except Exception:  # noqa: BLE001 - each kind of key raises another error
         return False
     return True
 

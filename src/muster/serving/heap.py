@@ -1,7 +1,7 @@
-"""The C library's memory: what a flood of connections took goes back to the system afterwards.
+"""Returns memory to the system after a flood of connections.
 
-By default glibc raises the size from which a block is returned at once, as soon as one such block was freed. Then the
-buffers of TLS connections stay in the process for good, and the pod's memory limit counts them.
+By default, glibc raises the size from which it returns a block at once, as soon as one such block was freed. The
+buffers of TLS connections then stay in the process forever and count against the pod's memory limit.
 """
 
 import ctypes
@@ -12,19 +12,19 @@ RETURNED_AT_ONCE_BYTES = 64 * 1024
 
 
 def return_large_blocks() -> None:
-    """Call once, before there are connections."""
+    """Call this once, before there are connections."""
     if (mallopt := _function("mallopt")) is not None:
         mallopt(M_MMAP_THRESHOLD, RETURNED_AT_ONCE_BYTES)
 
 
 def trim() -> None:
-    """Takes some milliseconds."""
+    """Return free memory to the system. Takes some milliseconds."""
     if (malloc_trim := _function("malloc_trim")) is not None:
         malloc_trim(0)
 
 
 def _function(name: str) -> Any:
-    """None where the C library is another one."""
+    """The C function; None with another C library than glibc."""
     try:
         return getattr(ctypes.CDLL(None), name)
     except (AttributeError, OSError, TypeError):

@@ -1,14 +1,15 @@
-"""Keeps admission served with a certificate that the API server trusts, for as long as the process lives."""
+"""Keeps admission served with a valid certificate that the API server trusts."""
 
 import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from cryptography import x509
 
+from muster.core import readiness
 from muster.kube.errors import KubeError
 from muster.kube.lanes import Lane, in_lane
 from muster.runtime.health import CERTIFICATE, SERVING, TRUST, Health
@@ -22,18 +23,15 @@ from muster.serving.trust_bundle import TrustBundle
 logger = logging.getLogger(__name__)
 
 SOON_SECONDS = 1.0
-"""How soon to look again while something is wrong or about to change."""
-
-
-def never() -> bool:
-    return False
+"""The interval while something is wrong or about to change."""
 
 
 @dataclass(slots=True)
 class CertificateRenewer:
-    """Keeps the serving certificate valid, and switches to a new one once the API server trusts it.
+    """Renews the serving certificate, and switches to a new one once the API server trusts it.
 
-    Reads the source of certificates and the registered CA bundle. It changes `tls` and `trust_bundle`.
+    Owns which certificate the API server trusts. It reads the source of certificates and the registered CA bundle. It
+    changes `tls` and `trust_bundle`, and reports to `health`.
     """
 
     source: Source
@@ -42,19 +40,19 @@ class CertificateRenewer:
     health: Health
     trust_bundle: TrustBundle
     registered: Callable[[], Awaitable[frozenset[x509.Certificate] | None]]
-    """The authorities that the API server trusts for every webhook of ours; None while there are no webhooks."""
+    """The authorities in the caBundle of all Muster's webhooks; None while there are no webhooks."""
     ask_self: Callable[[ServingCertificate], Awaitable[str]]
-    """What is wrong with an answer of our own listener, if anything."""
+    """Connects to Muster's own listener. Returns the problem, or an empty string."""
     every_seconds: float
     clock: Callable[[], datetime]
-    uninstalled: Callable[[], bool] = never
+    uninstalled: Callable[[], bool]
     """From then on the Secret is not made again."""
-    metrics: Metrics = field(default_factory=Metrics)
+    metrics: Metrics
     _trusted: ServingCertificate | None = None
-    """The last one that the API server was seen to trust. It is not asked again and again."""
+    """The last certificate that the API server was seen to trust, so that it is not checked all the time."""
     _trusted_since_last: ServingCertificate | None = None
-    """The one that was found trusted when it was last looked for."""
-    _told: str = ""
+    """The certificate that was trusted at the previous check."""
+    _logged: str = ""
 
     @in_lane(Lane.CONTROL)
     async def run(self) -> None:
@@ -64,7 +62,7 @@ class CertificateRenewer:
         await asyncio.Event().wait()
 
     async def once(self) -> bool:
-        """False if something is wrong, or is about to change."""
+        """One pass. False if something is wrong or about to change."""
         trouble, offered = "", None
         try:
             offered = await self.source.read()
@@ -73,11 +71,11 @@ class CertificateRenewer:
         except Unusable as error:
             trouble = str(error)
         except KubeError as error:
-            trouble = f"the certificates cannot be read or written: {error}"
+            trouble = readiness.certificates_unusable(str(error))
         served = self.tls.certificate
         if served is not None:
             self.trust_bundle.note(served.authorities)
-        self._tell(trouble, served)
+        self._report(trouble, served)
         answers = await self._answers(served)
         return (
             not trouble
@@ -88,13 +86,13 @@ class CertificateRenewer:
         )
 
     async def _exchange(self, offered: ServingCertificate) -> None:
-        """A new certificate is served once the API server trusts it, and not before, unless the old one is no good."""
+        """Serve a new certificate only once the API server trusts it, unless the current one is missing or invalid."""
         served, trusted = self.tls.certificate, await self._is_trusted(offered)
         if offered != served and (trusted or served is None or served.problem(self.host, self.clock())):
             try:
                 self.tls.use(offered)
             except ssl.SSLError as error:
-                raise Unusable(f"the certificate cannot be served: {error}") from error
+                raise Unusable(readiness.certificate_not_servable(str(error))) from error
             until = offered.chain[0].not_valid_after_utc
             self.metrics.certificate_expires.set(until.timestamp())
             logger.info("serving with a certificate that is valid until %s", f"{until:%Y-%m-%d %H:%M:%S} UTC")
@@ -108,30 +106,31 @@ class CertificateRenewer:
         if registered is None or not offered.authorities <= registered:
             self._trusted_since_last = None
             return registered is None
-        # Not every API server has heard of it yet. Whoever serves nothing has nothing to lose.
+        # Other API servers may not have the new caBundle yet, so wait for one more check, unless nothing is served so
+        # far.
         twice, self._trusted_since_last = self._trusted_since_last == offered, offered
         return twice or self.tls.certificate is None
 
-    def _tell(self, trouble: str, served: ServingCertificate | None) -> None:
+    def _report(self, trouble: str, served: ServingCertificate | None) -> None:
         if served is None:
-            self.health.problem(CERTIFICATE, trouble or "there is no certificate to serve admission with")
+            self.health.problem(CERTIFICATE, trouble or readiness.NO_CERTIFICATE)
         elif problem := served.problem(self.host, self.clock()):
-            self.health.problem(CERTIFICATE, f"the certificate cannot be used: {problem}")
+            self.health.problem(CERTIFICATE, readiness.certificate_unusable(problem))
         else:
             self.health.well(CERTIFICATE)
         if served is not None and served == self._trusted:
             self.health.well(TRUST)
         else:
-            self.health.problem(TRUST, "the API server does not trust the certificate yet")
-        if served is not None and trouble not in {"", self._told}:
-            logger.warning("admission goes on with the certificate that it has: %s", trouble)
-        self._told = trouble
+            self.health.problem(TRUST, readiness.CERTIFICATE_NOT_TRUSTED)
+        if served is not None and trouble not in {"", self._logged}:
+            logger.warning("admission keeps the current certificate: %s", trouble)
+        self._logged = trouble
 
     async def _answers(self, served: ServingCertificate | None) -> bool:
         if served is None:
             return False
         if problem := await self.ask_self(served):
-            self.health.problem(SERVING, f"admission does not answer on its own port: {problem}")
+            self.health.problem(SERVING, readiness.port_silent(problem))
             return False
         self.health.well(SERVING)
         return True

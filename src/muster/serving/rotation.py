@@ -1,7 +1,7 @@
-"""What the replicas share: an authority, and one serving certificate by it. What to do about it is decided here, pure.
+"""Decides, as pure functions, what the shared Secret needs: its authority, and the serving certificate signed by it.
 
-Nothing is renewed in a hurry: a leaf or an authority in the last third of its life gets a successor, and the old
-authority stays in `ca.crt`, and so in the webhooks' caBundle, for an overlap: replicas may still serve its leaf.
+Renewal is early: a leaf or an authority in the last third of its lifetime gets a successor. The old authority stays in
+`ca.crt`, and so in the caBundle of the webhooks, for an overlap, because replicas may still serve its leaf.
 """
 
 import base64
@@ -14,6 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from muster.core import readiness
 from muster.serving.certificates import (
     CLOCK_SKEW,
     ServingCertificate,
@@ -28,12 +29,12 @@ from muster.serving.certificates import (
 
 CA_CERTIFICATE, CA_KEY, CERTIFICATE, KEY = "ca.crt", "ca.key", "tls.crt", "tls.key"
 OVERLAP = timedelta(days=7)
-"""How long an old authority is still vouched for at least. Every replica reads the new one within minutes."""
+"""The minimum time that an old authority stays trusted. Every replica reads the new one within minutes."""
 MOST_OLD_AUTHORITIES = 3
 
 
 class Unusable(Exception):
-    """Why this cannot be served with, as the end of a sentence."""
+    """Why the certificate cannot be used, as the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Bundle:
     authority: Signed
     leaf: Signed
     old: tuple[x509.Certificate, ...] = ()
-    """TrustBundle before this one, which may still be met."""
+    """Earlier authorities, whose certificates may still be in use."""
 
     @property
     def authorities(self) -> tuple[x509.Certificate, ...]:
@@ -58,7 +59,7 @@ class Bundle:
         return ServingCertificate(as_pem(*self.authorities), *self.leaf.pem())
 
     def data(self) -> dict[str, str]:
-        """As a Secret carries it."""
+        """The data of the Secret."""
         certificate, key = self.leaf.pem()
         _, authority_key = self.authority.pem()
         plain = {CA_CERTIFICATE: as_pem(*self.authorities), CA_KEY: authority_key, CERTIFICATE: certificate, KEY: key}
@@ -68,7 +69,7 @@ class Bundle:
 class Need(Enum):
     NOTHING = "nothing"
     PUT_BACK = "put back"
-    """What this process has is good, and what was found is not."""
+    """This process has a valid bundle, and the Secret does not."""
     LEAF = "leaf"
     AUTHORITY = "authority"
 
@@ -78,19 +79,19 @@ class Judgement:
     need: Need
     why: str = ""
     bundle: Bundle | None = None
-    """What is good enough to build on."""
+    """The valid part to build on."""
 
 
 def read_bundle(data: Mapping[str, str] | None) -> Bundle:
-    """From a Secret's data, which anybody may have written."""
+    """Parse the data of a Secret, which another client may have written."""
     try:
         pem = {name: base64.b64decode((data or {})[name], validate=True) for name in (CA_CERTIFICATE, CA_KEY)}
         first, *old = x509.load_pem_x509_certificates(pem[CA_CERTIFICATE])
         authority = Signed(first, load_pem_private_key(pem[CA_KEY], None))
     except KeyError as error:
-        raise Unusable(f"it has no {error.args[0]}") from error
-    except Exception as error:  # each kind of garbage has its own error
-        raise Unusable("its ca.crt and ca.key cannot be read") from error
+        raise Unusable(readiness.secret_lacks(error.args[0])) from error
+    except Exception as error:  # invalid data raises many kinds of errors
+        raise Unusable(readiness.AUTHORITY_UNREADABLE) from error
     return Bundle(authority, _read_leaf(data or {}) or authority, tuple(old[:MOST_OLD_AUTHORITIES]))
 
 
@@ -98,42 +99,42 @@ def _read_leaf(data: Mapping[str, str]) -> Signed | None:
     try:
         pem = {name: base64.b64decode(data[name], validate=True) for name in (CERTIFICATE, KEY)}
         return Signed(x509.load_pem_x509_certificates(pem[CERTIFICATE])[0], load_pem_private_key(pem[KEY], None))
-    except Exception:  # noqa: BLE001 - whatever is wrong with it, another one is made
+    except Exception:  # noqa: BLE001 - an invalid leaf is replaced in any case
         return None
 
 
-def decide(found: Mapping[str, str] | None, known: Bundle | None, now: datetime, plan: Plan) -> Judgement:
-    """What the shared Secret needs, given what is in it (None: there is no Secret) and what this process has."""
-    judgement = Judgement(Need.AUTHORITY, "there is none") if found is None else _judge_found(found, now, plan)
+def renewal_needed(found: Mapping[str, str] | None, known: Bundle | None, now: datetime, plan: Plan) -> Judgement:
+    """What the shared Secret needs, given its data (None: there is no Secret) and the bundle of this process."""
+    judgement = Judgement(Need.AUTHORITY, readiness.NOTHING_STORED) if found is None else _judge_found(found, now, plan)
     if judgement.need is not Need.AUTHORITY or known is None:
         return judgement
     own = judge(known, now, plan).need
-    need = {Need.NOTHING: Need.PUT_BACK}.get(own, own)  # an authority of ours that is still good goes on
+    need = {Need.NOTHING: Need.PUT_BACK}.get(own, own)  # keep this process's authority if it is still valid
     return Judgement(need, judgement.why, judgement.bundle if need is Need.AUTHORITY and judgement.bundle else known)
 
 
 def _judge_found(found: Mapping[str, str], now: datetime, plan: Plan) -> Judgement:
-    """Total: certificates are parsed lazily, and one that somebody else made can fail at any of its parts."""
+    """Never raises: certificates are parsed lazily, and a foreign certificate can fail at any field."""
     try:
         return judge(read_bundle(found), now, plan)
     except Unusable as error:
         return Judgement(Need.AUTHORITY, str(error))
-    except Exception:  # noqa: BLE001 - each kind of garbage has its own error
-        return Judgement(Need.AUTHORITY, "its certificates cannot be read")
+    except Exception:  # noqa: BLE001 - invalid data raises many kinds of errors
+        return Judgement(Need.AUTHORITY, readiness.CERTIFICATES_UNREADABLE)
 
 
 def judge(bundle: Bundle, now: datetime, plan: Plan) -> Judgement:
     if why := _wrong_with_authority(bundle.authority, now):
         return Judgement(Need.AUTHORITY, why)
     if _is_due(bundle.authority.certificate, now):
-        return Judgement(Need.AUTHORITY, "its authority is in the last third of its life", bundle)
+        return Judgement(Need.AUTHORITY, readiness.AUTHORITY_DUE, bundle)
     if why := _wrong_with_leaf(bundle, now, plan):
         return Judgement(Need.LEAF, why, bundle)
     return Judgement(Need.NOTHING, bundle=bundle)
 
 
 def renewed(judgement: Judgement, now: datetime, plan: Plan) -> Bundle:
-    """What the Secret should have in it instead."""
+    """The new content of the Secret."""
     built_on = judgement.bundle
     if judgement.need in {Need.NOTHING, Need.PUT_BACK} and built_on is not None:
         return built_on
@@ -150,27 +151,27 @@ def renewed(judgement: Judgement, now: datetime, plan: Plan) -> Bundle:
 def _wrong_with_authority(authority: Signed, now: datetime) -> str:
     certificate = authority.certificate
     if not isinstance(authority.key, ec.EllipticCurvePrivateKey) or not is_authority(certificate):
-        return "its authority is not one of ours"
+        return readiness.AUTHORITY_FOREIGN
     if not authority.matches:
-        return "its authority's key belongs to another certificate"
+        return readiness.AUTHORITY_KEY_FOREIGN
     if now >= certificate.not_valid_after_utc:
-        return "its authority has expired"
-    return "its authority is not valid yet" if now < certificate.not_valid_before_utc else ""
+        return readiness.AUTHORITY_EXPIRED
+    return readiness.AUTHORITY_NOT_YET_VALID if now < certificate.not_valid_before_utc else ""
 
 
 def _wrong_with_leaf(bundle: Bundle, now: datetime, plan: Plan) -> str:
     leaf = bundle.leaf.certificate
     if bundle.leaf is bundle.authority or not bundle.leaf.matches:
-        return "its certificate and key cannot be read, or are not a pair"
+        return readiness.LEAF_UNREADABLE
     if not is_issued_by(leaf, bundle.authority.certificate):
-        return "its certificate is by another authority"
+        return readiness.LEAF_FOREIGN
     if missing := set(plan.hosts) - hosts_of(leaf):
-        return f"its certificate is not for {', '.join(sorted(missing))}"
+        return readiness.leaf_lacks(sorted(missing))
     if now >= leaf.not_valid_after_utc:
-        return "its certificate has expired"
+        return readiness.LEAF_EXPIRED
     if now < leaf.not_valid_before_utc:
-        return "its certificate is not valid yet"
-    return "its certificate is in the last third of its life" if _is_due(leaf, now) else ""
+        return readiness.LEAF_NOT_YET_VALID
+    return readiness.LEAF_DUE if _is_due(leaf, now) else ""
 
 
 def _is_due(certificate: x509.Certificate, now: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""Where the serving certificate comes from: a Secret that the replicas share, or files that somebody else keeps."""
+"""Where the serving certificate comes from: a Secret that the replicas share, or files that another tool writes."""
 
 import asyncio
 import logging
@@ -10,11 +10,22 @@ from typing import Protocol
 
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
 from muster.api.wire import Raw, Unreadable, mapping
+from muster.core import readiness
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import AlreadyExists, Conflict, NotFound, Rejected
 from muster.kube.resources import SECRETS
 from muster.serving.certificates import ServingCertificate
-from muster.serving.rotation import CA_CERTIFICATE, CERTIFICATE, KEY, Bundle, Need, Plan, Unusable, decide, renewed
+from muster.serving.rotation import (
+    CA_CERTIFICATE,
+    CERTIFICATE,
+    KEY,
+    Bundle,
+    Need,
+    Plan,
+    Unusable,
+    renewal_needed,
+    renewed,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -23,13 +34,17 @@ TRIES = 5
 
 class Source(Protocol):
     async def read(self) -> ServingCertificate:
-        """The certificate as it is now. Raises a KubeError or Unusable."""
+        """The current certificate. Raises a KubeError or `Unusable`."""
         ...
 
 
 @dataclass(slots=True)
 class SharedSecret:
-    """Whoever finds none makes it; whoever finds a bad one replaces it. They meet in AlreadyExists and Conflict."""
+    """A Secret that the replicas share. A replica that finds none creates it, and one that finds a bad one replaces it.
+
+    Owns the last good bundle. It reads, creates and replaces the Secret. Two replicas that write at the same time meet
+    in AlreadyExists or Conflict.
+    """
 
     client: KubeClient
     namespace: str
@@ -43,15 +58,15 @@ class SharedSecret:
             found = await self._find()
             data = None if found is None else _data(found)
             now = self.clock()
-            judgement = decide(data, self.known, now, self.plan)
+            judgement = renewal_needed(data, self.known, now, self.plan)
             bundle = renewed(judgement, now, self.plan)
             if judgement.need is not Need.NOTHING and not await self._write(found, bundle):
-                continue  # somebody else was first: look what they made
+                continue  # another replica was first: read again
             if judgement.need is not Need.NOTHING:
-                logger.info("wrote the Secret %s/%s anew: %s", self.namespace, self.name, judgement.why)
+                logger.info("wrote the Secret %s/%s, because %s", self.namespace, self.name, judgement.why)
             self.known = bundle
             return bundle.serving()
-        raise Conflict(f"the Secret {self.namespace}/{self.name} keeps changing under us")
+        raise Conflict(readiness.secret_keeps_changing(f"{self.namespace}/{self.name}"))
 
     async def _find(self) -> Object | None:
         try:
@@ -64,7 +79,7 @@ class SharedSecret:
             if found is None:
                 await self._create(bundle)
             else:
-                kept = {**found, "data": bundle.data()}  # its type cannot change
+                kept = {**found, "data": bundle.data()}  # the type of a Secret is immutable
                 await self.client.replace(SECRETS, self.namespace, self.name, kept)
         except (AlreadyExists, Conflict, NotFound):
             return False
@@ -74,7 +89,7 @@ class SharedSecret:
         try:
             await self.client.create(SECRETS, self.namespace, self._manifest(bundle))
         except NotFound as error:
-            raise Rejected(f"namespace {self.namespace} does not exist: create it") from error
+            raise Rejected(readiness.namespace_missing(self.namespace)) from error
 
     def _manifest(self, bundle: Bundle) -> Object:
         return {
@@ -91,7 +106,7 @@ class SharedSecret:
 
 
 def _data(secret: Object) -> Raw:
-    """What is in it; nothing, if that is no data of a Secret."""
+    """The data of the Secret; empty if it is malformed."""
     try:
         return mapping(secret, "data")
     except Unreadable:
@@ -100,7 +115,7 @@ def _data(secret: Object) -> Raw:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """A directory that somebody else keeps, as a mounted Secret of cert-manager is."""
+    """A directory that another tool writes, such as the mounted Secret of cert-manager."""
 
     directory: Path
     host: str
@@ -117,11 +132,11 @@ class Files:
             given = ServingCertificate(authority, certificate, key)
             given.ssl_context()
             problem = given.problem(self.host, self.clock())
-        except OSError as error:  # an SSLError is one, too
+        except OSError as error:  # an SSLError is an OSError, too
             place = error.filename or self.directory
-            raise Unusable(f"{place} cannot be used: {error.strerror or error}") from error
-        except Exception as error:  # each kind of garbage has its own error
-            raise Unusable(f"the certificates in {self.directory} cannot be read") from error
+            raise Unusable(readiness.certificate_files_unusable(str(place), error.strerror or str(error))) from error
+        except Exception as error:  # invalid data raises many kinds of errors
+            raise Unusable(readiness.certificate_files_unreadable(str(self.directory))) from error
         if problem:
-            raise Unusable(f"the certificate in {self.directory} cannot be used: {problem}")
+            raise Unusable(readiness.certificate_in_directory_unusable(str(self.directory), problem))
         return given

@@ -1,4 +1,4 @@
-"""The TLS side of the listener: its certificate, and the authority of its clients, can change while it listens."""
+"""TLS of the listener: the certificate and the client CA can change while it listens."""
 
 import logging
 import ssl
@@ -11,16 +11,16 @@ logger = logging.getLogger(__name__)
 
 
 class ClientCA:
-    """A file with the authorities whose clients may connect. It is read again when it changes."""
+    """A file with the authorities of client certificates. It is read again when it changes."""
 
     def __init__(self, path: Path) -> None:
-        """Raises an OSError (an SSLError is one, too) if there is none."""
+        """Raises an OSError (also for an SSLError) if the file cannot be read."""
         self._path = path
         self._read_at = self._state()
         self.pem = self._read()
 
     def changed(self) -> bool:
-        """What cannot be read changes nothing: who was trusted stays trusted."""
+        """Read the file again. If that fails, the previous authorities stay in use."""
         try:
             if (state := self._state()) == self._read_at:
                 return False
@@ -28,10 +28,10 @@ class ClientCA:
             self.pem = self._read()
         except OSError as error:
             if self._read_at is not None:
-                logger.warning("the old client CA stays, %s cannot be used: %s", self._path, error.strerror or error)
+                logger.warning("keeping the old client CA; %s cannot be used: %s", self._path, error.strerror or error)
             self._read_at = None
             return False
-        logger.info("clients need a certificate by the new authority in %s", self._path)
+        logger.info("clients now need a certificate of the new authority in %s", self._path)
         return True
 
     def _state(self) -> tuple[int, int, int] | None:
@@ -42,27 +42,29 @@ class ClientCA:
         try:
             pem = self._path.read_text()
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(cadata=pem)
-        except ValueError as error:  # it is not text, or empty
+        except ValueError as error:  # the file is empty or not text
             raise ssl.SSLError("there is no certificate in it") from error
         return pem
 
 
 class ReloadingTls:
-    """New connections get the newest certificate; those that are open go on with the one that they began with.
+    """New connections get the newest certificate; open connections keep theirs.
 
     Each certificate has a context of its own, chosen when a connection begins. Loading another one into the same
-    context would leave the old one in place beside it where their kinds of key differ.
+    context would keep the old one in addition to it where their kinds of key differ.
+
+    Owns the context of the listener and the certificate in use. It reads the client CA file, and writes nothing.
     """
 
     def __init__(self, certificate: ServingCertificate | None = None, client_ca: ClientCA | None = None) -> None:
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.minimum_version = ssl.TLSVersion.TLSv1_2
-        self.context.sni_callback = self._choose  # called without a name, too
-        # Who comes back with a ticket would not be asked for a certificate again.
+        self.context.sni_callback = self._choose  # also called if the client sends no server name
+        # With session tickets, a returning client would not be asked for a certificate again.
         self.context.options |= ssl.OP_NO_TICKET
         self.context.num_tickets = 0
         self._client_ca = client_ca
-        if client_ca is not None:  # a connection keeps this from the context that it began with
+        if client_ca is not None:  # a connection keeps this setting of its first context
             self.context.verify_mode = ssl.CERT_REQUIRED
         self.certificate = certificate
         self._current = self._made(certificate) if certificate else None
@@ -72,7 +74,7 @@ class ReloadingTls:
         return self._client_ca is not None
 
     def use(self, certificate: ServingCertificate) -> None:
-        """Raises an SSLError, and keeps what it has, if this is none."""
+        """Serve this certificate. Raises an SSLError, and keeps the current one, if it is invalid."""
         self._current = self._made(certificate)
         self.certificate = certificate
 

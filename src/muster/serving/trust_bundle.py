@@ -1,4 +1,4 @@
-"""Whom the API server has to trust: every authority whose certificate some replica may be serving."""
+"""The authorities that the API server must trust: all whose certificates a replica may be serving."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -9,11 +9,13 @@ from cryptography import x509
 from muster.serving.certificates import as_pem, is_authority
 
 REMEMBERED = timedelta(hours=1)
-"""How long one that is no longer met is still vouched for: other replicas read the new one a little later."""
+"""How long an authority that is no longer in use stays in the bundle: other replicas switch a little later."""
 
 
 @dataclass(slots=True)
 class TrustBundle:
+    """Owns when each authority was last in use. The certificate renewer and the webhook reconciler add authorities."""
+
     clock: Callable[[], datetime]
     _seen: dict[x509.Certificate, datetime] = field(default_factory=dict)
 
@@ -22,14 +24,14 @@ class TrustBundle:
         self._seen |= dict.fromkeys(met, now)
 
     def recall(self, registered: Iterable[x509.Certificate]) -> None:
-        """Those that were trusted before this process came: a replica that is older may still count on them."""
+        """Keep the authorities that are already registered: an older replica may still need them."""
         now = self.clock()
         for each in registered:
             if is_authority(each):
                 self._seen.setdefault(each, now)
 
     def pem(self) -> bytes:
-        """In an order that does not depend on who asks, so that a settled bundle stays as it is."""
+        """The bundle in a fixed order, so that an unchanged bundle causes no update."""
         now = self.clock()
         for each, seen in list(self._seen.items()):
             if now - seen > REMEMBERED or now >= each.not_valid_after_utc:

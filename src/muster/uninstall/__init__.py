@@ -1,1 +1,1 @@
-"""What `muster leave` does: Muster goes, and stands in nobody's way."""
+"""The implementation of `muster leave`: removes everything that would block the cluster once Muster is gone."""

@@ -1,7 +1,7 @@
-"""A look at all gangs of the cluster, for who is about to take the pod webhook away. Reads only."""
+"""Lists all gangs of the cluster, before the pod webhook is removed. It only reads."""
 
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -10,14 +10,19 @@ from muster.api.keys import JobKey, Uid
 from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL, controller_of
 from muster.api.pod import CONTROLLER_UID_LABEL, PodView
 from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP
+from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.wire import Unreadable, mapping, text
-from muster.core.drain import Member, Unfinished, is_split, unfinished
+from muster.core.drain import JobPod, Unfinished, unfinished
+from muster.core.split import is_split, sides_of
 from muster.kube.client import KubeClient, Object, every_item
 from muster.kube.errors import NotFound
 from muster.kube.resources import JOBS, PODS, Resource, pod_groups
 
 OURS = {"labelSelector": f"{MANAGED_BY_LABEL}={MANAGED_BY}"}
 OF_JOBS = {"labelSelector": CONTROLLER_UID_LABEL}
+
+
+FormedGroups = dict[Uid, list[PodGroup]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,26 +32,31 @@ class GangInventory:
 
 
 async def take_inventory(client: KubeClient) -> GangInventory:
-    """The pods come last: those that arrive meanwhile count."""
-    formed = await _jobs_with_a_group(client)
+    """Lists the pods last, so that pods created in the meantime count."""
+    formed = await _pod_groups(client)
     jobs = await _jobs(client)
     pods = await _pods(client)
     lacking = [unfinished(job, job.uid in formed, pods[job.uid]) for job in jobs]
     return GangInventory(
         unfinished=tuple(each for each in lacking if each is not None),
-        split=tuple(job.key for job in jobs if is_split(job, pods[job.uid])),
+        split=tuple(job.key for job in jobs if _is_split(job, formed, pods[job.uid])),
     )
 
 
-async def _jobs_with_a_group(client: KubeClient) -> set[Uid]:
-    """By the PodGroups that Muster made, in whichever group they are: built in, or its own CRDs."""
-    found = set[Uid]()
+def _is_split(job: JobView, formed: FormedGroups, pods: Sequence[JobPod]) -> bool:
+    return any(is_split(job, group, sides_of(pods)) for group in formed.get(job.uid, ()))
+
+
+async def _pod_groups(client: KubeClient) -> FormedGroups:
+    """Muster's PodGroups, built in or of its CRDs, by the UID of their Job."""
+    found: FormedGroups = {}
     for profile in (CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP):
         with suppress(NotFound):
             async for raw in _every(client, pod_groups(profile), OURS):
                 with suppress(Unreadable):
-                    owner = controller_of(mapping(raw, "metadata"))
-                    found |= {owner.uid} if owner is not None else set()
+                    if (owner := controller_of(mapping(raw, "metadata"))) is not None:
+                        groups = found.setdefault(owner.uid, [])
+                        groups.append(profile.read_pod_group(raw))
     return found
 
 
@@ -58,18 +68,18 @@ async def _jobs(client: KubeClient) -> list[JobView]:
     return found
 
 
-async def _pods(client: KubeClient) -> defaultdict[Uid, list[Member]]:
-    found: defaultdict[Uid, list[Member]] = defaultdict(list)
+async def _pods(client: KubeClient) -> defaultdict[Uid, list[JobPod]]:
+    found: defaultdict[Uid, list[JobPod]] = defaultdict(list)
     async for raw in _every(client, PODS, OF_JOBS):
         with suppress(Unreadable):
             pod = PodView.parse(raw)
             if pod.job is not None:
-                found[pod.job.uid].append(_member(pod, raw))
+                found[pod.job.uid].append(_job_pod(pod, raw))
     return found
 
 
-def _member(pod: PodView, raw: Object) -> Member:
-    return Member(
+def _job_pod(pod: PodView, raw: Object) -> JobPod:
+    return JobPod(
         group=pod.group or pod.annotated_group,
         lives=pod.live and not text(mapping(raw, "metadata"), "deletionTimestamp"),
         succeeded=text(mapping(raw, "status"), "phase") == "Succeeded",

@@ -1,14 +1,14 @@
-"""The Lease in the hands of `muster leave`: how the replicas that run are told, and how they say that they know."""
+"""How `muster leave` uses the Lease: it takes the Lease to notify the running replicas, and they sign it."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from muster.api.lease import NOTICED, TAKEN_FROM, UNINSTALL_HOLDER, Lease, micro_time, read_lease, with_annotations
-from muster.api.wire import mapping
+from muster.api.lease import Lease, read_lease, taken_for_uninstall
+from muster.core import messages
 from muster.core.election import LONGEST_BELIEVED_SECONDS, SHARE_OF_DURATION
-from muster.kube.client import KubeClient, Object
+from muster.kube.client import KubeClient
 from muster.kube.errors import Conflict, NotFound
 from muster.kube.resources import LEASES
 
@@ -18,22 +18,26 @@ LOOK_SECONDS = 1.0
 
 @dataclass(slots=True)
 class LeaseInHand:
+    """The Lease, held by `muster leave`. Owns when every replica has noticed; reads and replaces the Lease."""
+
     client: KubeClient
     namespace: str
     name: str
     clock: Callable[[], float] = time.monotonic
     noticed_at: float = 0.0
-    """When all who run have seen whose it is."""
+    """When all running replicas have seen the new holder."""
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
 
     async def take(self) -> bool:
-        """Also again, so that it does not run out. False if there is none: then nobody has to be told."""
+        """Take the Lease, or renew it. False if there is no Lease, and so no replica to notify."""
         for _ in range(TRIES):
             try:
                 lease = await self.client.get(LEASES, self.namespace, self.name)
-                await self.client.replace(LEASES, self.namespace, self.name, _taken(lease))
+                await self.client.replace(
+                    LEASES, self.namespace, self.name, taken_for_uninstall(lease, datetime.now(UTC))
+                )
             except NotFound:
                 return False
             except Conflict:
@@ -41,10 +45,10 @@ class LeaseInHand:
             if self.noticed_at == 0.0:
                 self.noticed_at = self.clock() + _noticed_after_seconds(read_lease(lease))
             return True
-        raise Conflict("it keeps changing")
+        raise Conflict(messages.keeps_changing())
 
     async def is_noticed(self) -> bool:
-        """At least one replica says so: it is there, and completes gangs."""
+        """At least one replica has signed: it runs and completes gangs."""
         try:
             lease = await self.client.get(LEASES, self.namespace, self.name)
         except NotFound:
@@ -52,18 +56,10 @@ class LeaseInHand:
         return bool(read_lease(lease).noticed_by)
 
 
-def _taken(lease: Object) -> Object:
-    holder = read_lease(lease).holder
-    if holder != UNINSTALL_HOLDER:  # who noticed an earlier `muster leave` may be gone
-        lease = with_annotations(lease, {NOTICED: None, TAKEN_FROM: holder})
-    held = {"holderIdentity": UNINSTALL_HOLDER, "renewTime": micro_time(datetime.now(UTC))}
-    return {**lease, "spec": {**mapping(lease, "spec"), **held}}
-
-
 def _noticed_after_seconds(lease: Lease) -> float:
-    """Until nobody leads, whether the leader hears of it or not, and the others have seen that it did.
+    """Seconds until no replica leads, even if the leader does not notice, and until the others have seen that.
 
-    Also a Lease that nobody holds may be about to be taken.
+    A Lease without a holder needs time too: a replica may be about to take it.
     """
     if not lease.holder:
         return 2 * LOOK_SECONDS

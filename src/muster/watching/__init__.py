@@ -1,1 +1,1 @@
-"""The watch streams. The only package that imports kopf; nothing outside depends on it being alive."""
+"""The watch streams. Only this package imports kopf, and the other packages work without it."""

@@ -1,12 +1,12 @@
-"""What a watch event does: it is parsed, and goes to the main loop's intake. No decision, no request.
+"""The kopf handlers: they parse a watch event and pass it to the intake of the main loop. They decide and send nothing.
 
-The handlers run in kopf's thread. They parse there, so that the main loop, which answers admission, only has to put
-the result in its place. They return None and touch no patch: anything else would make kopf write to the object.
+They run in kopf's thread and parse there, so that the main loop, which answers admission, only has to store the result.
+They return None and do not touch the patch: otherwise kopf would write to the object.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import kopf
@@ -16,16 +16,20 @@ from muster.api.profile import ApiProfile
 from muster.api.wire import Unreadable
 from muster.controllers.intake import Intake
 from muster.kube.credentials import Credentials
-from muster.runtime.internal_errors import name_of
+from muster.runtime.internal_errors import InternalErrors, name_of
 from muster.runtime.tasks import Task
 
 logger = logging.getLogger(__name__)
 
 
 def build_registry(
-    intake: Intake, main_loop: asyncio.AbstractEventLoop, profile: ApiProfile, credentials: Credentials
+    intake: Intake,
+    main_loop: asyncio.AbstractEventLoop,
+    profile: ApiProfile,
+    credentials: Credentials,
+    errors: InternalErrors,
 ) -> kopf.OperatorRegistry:
-    registry, errors = kopf.OperatorRegistry(), intake.gang_former.recorder.errors
+    registry = kopf.OperatorRegistry()
 
     def listen(group: str, plural: str, parse: Callable[[object], Any], receive: Callable[[Any, bool], None]) -> None:
         version = "v1" if group == "batch" else profile.version
@@ -34,18 +38,23 @@ def build_registry(
             try:
                 main_loop.call_soon_threadsafe(intake.deliver, receive, parse(dict(body)), type == "DELETED")
             except Unreadable as error:
-                logger.warning("passed over a %s event that cannot be read: %s", plural, error)
-            except Exception as error:  # noqa: BLE001 - a bug that one object meets must not stop the stream
+                logger.warning("skipped a %s event that cannot be read: %s", plural, error)
+            except Exception as error:  # noqa: BLE001 - a bug on one object must not stop the stream
                 errors.note(Task.WATCH, f"{plural} {name_of(body)}", error)
 
-        # With its version: kopf would otherwise look only at the group's preferred one, which is PriorityClass's.
+        # With the version: otherwise kopf would only watch the preferred version of the group, which is
+        # PriorityClass's.
         kopf.on.event(group, version, plural, registry=registry, id=plural)(on_event)
 
     listen("batch", "jobs", JobView.parse, intake.job)
     listen(profile.group, "workloads", profile.read_workload, intake.workload)
     listen(profile.group, "podgroups", profile.read_pod_group, intake.pod_group)
 
-    @kopf.on.login(registry=registry)
+    kopf.on.login(registry=registry)(_log_in_with(credentials))
+    return registry
+
+
+def _log_in_with(credentials: Credentials) -> Callable[..., Awaitable[kopf.ConnectionInfo]]:
     async def log_in(**_: Any) -> kopf.ConnectionInfo:
         scheme, _space, token = (await credentials.authorization()).partition(" ")
         endpoint = credentials.endpoint
@@ -59,4 +68,4 @@ def build_registry(
             token=token or None,
         )
 
-    return registry
+    return log_in

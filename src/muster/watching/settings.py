@@ -1,4 +1,4 @@
-"""Every kopf setting that we change, and why. Left at their defaults, some would write to users' Jobs."""
+"""All kopf settings that Muster changes, and why. With some defaults, kopf would write to users' Jobs."""
 
 import random
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ LONGEST_BACKOFF_SECONDS = 30.0
 
 
 class ForeverBackoffs:
-    """kopf gives a stream up when its backoffs run out, so these never do. Iterated anew after every success."""
+    """Endless backoffs: kopf gives up on a stream when they end, and starts over after every success."""
 
     def __iter__(self) -> Iterator[float]:
         seconds = 1.0
@@ -20,7 +20,7 @@ class ForeverBackoffs:
 
 
 class NoDiffBase(kopf.DiffBaseStorage):
-    """We never look at differences; kopf's own storage copies every object three times per event."""
+    """Stores no diffs, which Muster does not use; kopf's own storage copies every object three times per event."""
 
     def build(self, *, body: kopf.Body, extra_fields: Any = None) -> kopf.BodyEssence:  # noqa: ARG002 - kopf's signature
         return kopf.BodyEssence({})
@@ -34,15 +34,15 @@ class NoDiffBase(kopf.DiffBaseStorage):
 
 def operator_settings() -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
-    # With kopf's default name, an operator that only listens still removes the finalizers of other kopf operators.
+    # With kopf's default name, an operator that only watches still removes the finalizers of other kopf operators.
     settings.persistence.finalizer = "muster.dev/never-set"
     settings.persistence.diffbase_storage = NoDiffBase()
-    settings.posting.enabled = False  # events are ours to post
-    settings.scanning.disabled = True  # no look at CRDs and namespaces, and no rights for that
-    settings.queueing.idle_timeout = 1.0  # a task per object lives that long after its last event
+    settings.posting.enabled = False  # Muster posts its own events
+    settings.scanning.disabled = True  # do not scan CRDs and namespaces, which needs more rights
+    settings.queueing.idle_timeout = 1.0  # how long kopf keeps a task per object after its last event
     settings.watching.chunk_size = 500
-    settings.watching.initial_streaming = False  # loses objects when the first stream breaks midway
-    settings.watching.server_timeout = 600  # an int: the API server does not take "600.0"
+    settings.watching.initial_streaming = False  # it loses objects if the first stream breaks midway
+    settings.watching.server_timeout = 600  # an int: the API server rejects "600.0"
     settings.watching.client_timeout = 660
     settings.watching.connect_timeout = 10
     settings.networking.request_timeout = 60

@@ -1,1 +1,1 @@
-"""The webhook configurations: what they say, and who keeps them right."""
+"""The webhook configurations: their content, and the reconciler that maintains them."""

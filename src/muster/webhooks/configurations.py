@@ -1,4 +1,4 @@
-"""The webhook configurations: what the API server is told to ask us, and where."""
+"""The content of the webhook configurations: which requests the API server sends to Muster, and where."""
 
 import base64
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from muster.config.types import AdvisoryWebhook, Selector, Service, Settings, We
 from muster.kube.client import Object
 
 NAME = "muster"
-"""Of the webhook configurations in a cluster that Muster is installed on."""
+"""The name of the webhook configurations of an installed Muster."""
 DEV_NAME = "muster-dev"
-"""Of those that live as long as `muster run --dev`."""
+"""The name of the webhook configurations of `muster run --dev`."""
 
 _OLD_PARALLELISM = "(has(oldObject.spec.parallelism) ? oldObject.spec.parallelism : 1)"
 _NEW_PARALLELISM = "(has(object.spec.parallelism) ? object.spec.parallelism : 1)"
@@ -39,7 +39,7 @@ _GROUP_PRESET = f"has(object.spec.template.spec.schedulingGroup) || ({_TEMPLATE_
 
 
 Reach = Callable[[str], Object]
-"""The clientConfig for a path: how the API server finds us, and whom it trusts."""
+"""Returns the clientConfig for a path: the address of Muster, and the caBundle."""
 
 
 def at_url(base_url: str, authority: bytes) -> Reach:
@@ -68,7 +68,7 @@ def validating_configuration(name: str, reach: Reach, settings: Settings) -> Obj
 
 
 def _pods_webhook(name: str, reach: Reach, settings: Settings, profile: ApiProfile, *pods: Object) -> Object:
-    """A pod shows no more of its Job than these labels."""
+    """Pods are selected by these labels, because a pod shows nothing else of its Job."""
     by_field, by_annotation = "!has(object.spec.schedulingGroup)", f"!({_ANNOTATED})"
     return {
         **_chosen(settings.webhooks.pods, settings, *pods),
@@ -82,7 +82,7 @@ def _pods_webhook(name: str, reach: Reach, settings: Settings, profile: ApiProfi
 
 
 def _pod_groups_webhook(reach: Reach, settings: Settings, profile: ApiProfile) -> Object:
-    """Does for PodGroups that are CRDs what the API server does for its own."""
+    """Does for PodGroups of CRDs what the API server does in its built-in API."""
     return {
         **_chosen(settings.webhooks.pod_groups, settings),
         "name": "pod-groups.muster.dev",
@@ -94,7 +94,7 @@ def _pod_groups_webhook(reach: Reach, settings: Settings, profile: ApiProfile) -
 
 
 def _guard_webhook(reach: Reach, settings: Settings) -> Object:
-    """Asked only when parallelism changes, on Jobs that can be a gang."""
+    """Called only if parallelism changes, on Jobs that can be a gang."""
     conditions = [{"name": "parallelism-changes", "expression": f"{_OLD_PARALLELISM} != {_NEW_PARALLELISM}"}]
     if settings.scope == "indexed-jobs":
         conditions.append({"name": "can-be-a-gang", "expression": f"{_INDEXED} || {_GROUP_PRESET}"})
@@ -109,7 +109,7 @@ def _guard_webhook(reach: Reach, settings: Settings) -> Object:
 
 
 def _intents_webhook(reach: Reach, settings: Settings) -> Object:
-    """Warns about what a Job asks for. It refuses nothing, and a Job does not wait for it when Muster is away."""
+    """Warns about errors in a Job's request. It refuses nothing, and it does not delay Jobs if Muster is down."""
     return {
         **_chosen(settings.webhooks.intents, settings),
         "name": "intents.muster.dev",
@@ -121,7 +121,7 @@ def _intents_webhook(reach: Reach, settings: Settings) -> Object:
 
 
 def _chosen(webhook: Webhook | AdvisoryWebhook, settings: Settings, *ours: Object) -> Object:
-    """What the operator may choose. A selector of theirs narrows ours, and never widens it."""
+    """The fields that the settings control. The user's selectors are added to Muster's and can only narrow them."""
     excluded = {
         "key": "kubernetes.io/metadata.name",
         "operator": "NotIn",

@@ -1,4 +1,4 @@
-"""Registering the webhooks, for as long as `muster run --dev` runs."""
+"""Registers the webhooks while `muster run --dev` runs."""
 
 import asyncio
 import logging
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from muster.api.profile import ApiProfile
 from muster.config.types import Settings
+from muster.core import messages, readiness
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 from muster.kube.lanes import Lane, in_lane
@@ -21,7 +22,10 @@ REGISTER_AGAIN_SECONDS = 2.0
 
 @dataclass(slots=True)
 class DevWebhooks:
-    """Webhooks that live as long as this process. What a killed one left behind is taken over."""
+    """Webhooks that live as long as this process. They replace those of a killed process.
+
+    Owns both webhook configurations `muster-dev`: it creates or replaces them, and deletes them at the end.
+    """
 
     client: KubeClient
     base_url: str
@@ -30,24 +34,24 @@ class DevWebhooks:
     _registered: dict[Resource, Object] = field(default_factory=dict)
 
     def announce(self, health: Health) -> None:
-        health.announce(ADMISSION, "the webhooks are not registered yet")
+        health.announce(ADMISSION, readiness.NO_WEBHOOKS_YET)
 
     @in_lane(Lane.CONTROL)
     async def keep(self, profile: ApiProfile, health: Health) -> None:
-        """Once Muster can do its work, and not before: until then pods pass as if it were not there."""
+        """Register the webhooks once Muster can work. Until then the API server admits pods without Muster."""
         await health.wait_until_well(API, WATCHING)
         while True:
             try:
                 await self.register(profile)
             except KubeError as error:
-                health.problem(ADMISSION, f"the webhooks cannot be registered: {error}")
+                health.problem(ADMISSION, readiness.webhooks_unregistered(str(error)))
                 await asyncio.sleep(REGISTER_AGAIN_SECONDS)
             else:
                 health.well(ADMISSION)
                 return
 
     async def register(self, profile: ApiProfile) -> None:
-        # The guard first: a gang must not exist for a moment without it.
+        # The guard first: no gang may exist without it, even for a moment.
         reach = at_url(self.base_url, self.authority)
         validating = validating_configuration(DEV_NAME, reach, self.settings)
         mutating = mutating_configuration(DEV_NAME, reach, self.settings, profile)
@@ -56,7 +60,7 @@ class DevWebhooks:
 
     @in_lane(Lane.CONTROL)
     async def remove(self) -> None:
-        """Take away what is still ours; a successor that took it over keeps it."""
+        """Remove the webhooks, unless another process has taken them over."""
         for resource, made in reversed(self._registered.items()):
             metadata = made["metadata"]
             only_ours = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
@@ -65,7 +69,7 @@ class DevWebhooks:
             except (NotFound, Conflict):
                 continue
             except KubeError as error:
-                logger.warning("the webhook configuration %s %s is left behind: %s", resource.plural, DEV_NAME, error)
+                logger.warning("could not delete %s %s; run `muster leave --dev`: %s", resource.plural, DEV_NAME, error)
         self._registered = {}
 
     async def _put(self, resource: Resource, body: Object) -> Object:
@@ -82,4 +86,4 @@ class DevWebhooks:
                 )
             except (NotFound, Conflict):
                 continue
-        raise Conflict(f"{resource.plural} {DEV_NAME} keeps changing under us")
+        raise Conflict(messages.keeps_changing(f"{resource.plural} {DEV_NAME}"))

@@ -1,8 +1,8 @@
-"""A webhook configuration has two authors: Muster writes the webhooks, and others may narrow their selectors.
+"""Merges Muster's webhook configurations with selectors that other tools add.
 
-AKS' admissions enforcer, for example, adds expressions to every namespaceSelector, and adds them again at once if
-somebody removes them. An expression or a label that others add only takes objects away from Muster, so it stays, and
-costs no write. Which ones are Muster's own, also after a change of the settings, is in an annotation.
+AKS' admissions enforcer, for example, adds expressions to every namespaceSelector, and adds them again if they are
+removed. An added expression or label can only exclude objects from Muster, so Muster keeps it and does not write. An
+annotation records which expressions are Muster's own, also after a change of the settings.
 """
 
 import json
@@ -12,12 +12,12 @@ from typing import Any
 from muster.kube.client import Object
 
 WRITTEN = "muster.dev/selectors"
-"""The annotation: the selectors of each webhook as Muster wrote them last."""
+"""The annotation with the selectors of each webhook as Muster last wrote them."""
 SELECTORS = ("namespaceSelector", "objectSelector")
 
 
 def wanted(body: Object, owners: list[Object]) -> Object:
-    """The configuration as Muster writes it. Its labels are those of the chart."""
+    """The configuration that Muster writes. Its labels are those of the chart."""
     selectors = {webhook["name"]: {field: webhook[field] for field in SELECTORS} for webhook in body["webhooks"]}
     written = json.dumps(selectors, sort_keys=True, separators=(",", ":"))
     metadata = {"name": body["metadata"]["name"], "annotations": {WRITTEN: written}, "ownerReferences": owners}
@@ -25,7 +25,7 @@ def wanted(body: Object, owners: list[Object]) -> Object:
 
 
 def is_as_wanted(found: Object, wanted: Object) -> bool:
-    """As far as it is ours."""
+    """Whether Muster's own part of the configuration is up to date."""
     theirs, ours = found["metadata"], wanted["metadata"]
     annotated = ours["annotations"].items() <= (theirs.get("annotations") or {}).items()
     owners = [_owner(each) for each in theirs.get("ownerReferences") or ()]
@@ -33,8 +33,8 @@ def is_as_wanted(found: Object, wanted: Object) -> bool:
     return annotated and owned and _is_same(found.get("webhooks") or [], wanted["webhooks"])
 
 
-def put_right(found: Object, wanted: Object) -> Object:
-    """What is wanted, in the place of what was found, with what others added."""
+def merged(found: Object, wanted: Object) -> Object:
+    """The wanted configuration, merged with the additions of other tools."""
     theirs, ours = found["metadata"], wanted["metadata"]
     names = {(owner["kind"], owner["name"]) for owner in ours["ownerReferences"]}
     others = [o for o in theirs.get("ownerReferences") or () if (o.get("kind"), o.get("name")) not in names]
@@ -49,7 +49,7 @@ def put_right(found: Object, wanted: Object) -> Object:
 
 
 def added_by_others(found: Object) -> list[str]:
-    """Each expression and label that Muster did not write, for a person to read."""
+    """The expressions and labels that Muster did not write, as text."""
     written = _written(found)
     return [
         f"{webhook.get('name')} {field} {json.dumps(each, sort_keys=True)}"
@@ -104,7 +104,7 @@ def _added(found: Any, written: Any, name: Any, field: str) -> list[Object]:
 
 
 def _requirements(selector: Any) -> Iterator[Object]:
-    """Each one in one form; a label that must have a value has the operator `=`."""
+    """All requirements in one form; a required label value has the operator `=`."""
     if not isinstance(selector, dict):
         return
     for key, value in (selector.get("matchLabels") or {}).items():
@@ -114,7 +114,7 @@ def _requirements(selector: Any) -> Iterator[Object]:
 
 
 def _written(found: Object) -> Any:
-    """Empty if somebody removed or changed the annotation: then everything else is theirs."""
+    """Empty if the annotation was removed or changed: then all other requirements count as added by others."""
     try:
         return json.loads((found["metadata"].get("annotations") or {}).get(WRITTEN, ""))
     except ValueError:
@@ -126,7 +126,7 @@ def _owner(reference: Object) -> tuple[Any, ...]:
 
 
 def _said(value: Any) -> Any:
-    """Without what says nothing: the API server leaves empty things out, or puts them in."""
+    """The value without empty parts: the API server drops them or adds them."""
     if isinstance(value, dict):
         said = {key: _said(each) for key, each in value.items()}
         return {key: each for key, each in said.items() if each not in (None, "", [], {})}

@@ -1,6 +1,7 @@
-"""The webhook configurations of an installed Muster: the leader keeps them right, and Muster's namespace owns them.
+"""Maintains the webhook configurations of an installed Muster. Only the leader writes; Muster's namespace owns them.
 
-The chart ships both without webhooks, so Muster needs no right to create any: it has `get` and `update` by name.
+The chart ships both configurations without webhooks, so Muster does not need the permission to create them: it has
+`get` and `update` by name.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from cryptography import x509
 
 from muster.api.profile import ApiProfile
 from muster.config.types import Settings
+from muster.core import readiness
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import Forbidden, KubeError, NotFound, plain_text
 from muster.kube.lanes import Lane, in_lane
@@ -20,16 +22,14 @@ from muster.kube.resources import MUTATING_WEBHOOKS, NAMESPACES, VALIDATING_WEBH
 from muster.runtime.health import ADMISSION, API, CERTIFICATE, SERVING, WATCHING, Health
 from muster.serving.trust_bundle import TrustBundle
 from muster.webhooks.configurations import NAME, at_service, mutating_configuration, validating_configuration
-from muster.webhooks.narrowing import added_by_others, is_as_wanted, put_right, wanted
+from muster.webhooks.narrowing import added_by_others, is_as_wanted, merged, wanted
 
 logger = logging.getLogger(__name__)
 
 SOON_SECONDS = 1.0
-WHAT_TO_APPLY = "Muster may not create one: run `helm upgrade`, or `kubectl apply -f manifests/webhooks.yaml`"
-
 
 PATIENCE = 30
-"""How often the Service is asked before its silence is taken for our own inability to ask."""
+"""How often Muster tries to reach its own Service. After that it assumes that only this pod cannot reach it."""
 
 
 def always() -> bool:
@@ -46,40 +46,41 @@ async def at_once() -> bool:
 
 @dataclass(slots=True)
 class WebhookReconciler:
-    """Keeps the webhook configurations as they should be. Only the leader writes.
+    """Keeps the webhook configurations up to date. Only the leader writes.
 
-    Reads the configurations, Muster's namespace and the trust bundle. It updates configurations, and creates none.
+    Owns which warnings it has logged. It reads the configurations, Muster's namespace and the trust bundle. It updates
+    configurations, creates none, and reports to `health`.
     """
 
     client: KubeClient
     settings: Settings
     trust_bundle: TrustBundle
     leads: Callable[[], bool] = always
-    """Only the leader registers; the others would do the same, a little later."""
+    """Whether this replica leads. The other replicas would write the same, a little later."""
     uninstalled: Callable[[], bool] = never
-    """Nobody registers any more."""
+    """Once true, no replica registers webhooks."""
     service_answers: Callable[[], Awaitable[bool]] = at_once
-    """Does a replica that is ready answer through the Service? Asked before there are webhooks that depend on it."""
+    """Whether a ready replica answers through the Service. Checked before the first webhooks are registered."""
     _patience: int = PATIENCE
     _took_over: bool = False
-    _told: set[str] = field(default_factory=set)
-    """What the last pass warned of."""
-    _telling: set[str] = field(default_factory=set)
-    """What this one does."""
+    _logged: set[str] = field(default_factory=set)
+    """The warnings of the previous pass."""
+    _logging: set[str] = field(default_factory=set)
+    """The warnings of this pass."""
 
     def announce(self, health: Health) -> None:
-        """Nothing: a replica is sent requests when it is ready, so it has to be ready before there are any."""
+        """Announces nothing: a replica must be ready before the Service sends it requests."""
 
     @in_lane(Lane.CONTROL)
     async def keep(self, profile: ApiProfile, health: Health) -> None:
-        """Once Muster can do its work, and not before. Then for ever: somebody may change or delete them."""
+        """Register the webhooks once Muster can work. Then keep them: other clients may change or delete them."""
         while True:
             await health.wait_until_well(API, WATCHING, CERTIFICATE, SERVING)
             settled = True
             if self.uninstalled():
-                settled = await self._tell_that_it_is_left(health)
+                settled = await self._report_uninstalled(health)
             elif self.leads():
-                settled = await self._put_right(profile, health)
+                settled = await self._update(profile, health)
             else:
                 self._took_over = False
                 health.well(ADMISSION)
@@ -87,7 +88,7 @@ class WebhookReconciler:
                 self.settings.probe_seconds if settled else min(SOON_SECONDS, self.settings.probe_seconds)
             )
 
-    async def _put_right(self, profile: ApiProfile, health: Health) -> bool:
+    async def _update(self, profile: ApiProfile, health: Health) -> bool:
         try:
             trusted = await registered_authorities(self.client)
             if trusted is None and not await self._is_reachable():
@@ -100,41 +101,39 @@ class WebhookReconciler:
             await self._cannot(error, health)
             return False
         finally:
-            self._told, self._telling = self._telling, set()
+            self._logged, self._logging = self._logging, set()
         health.well(ADMISSION)
         return True
 
-    async def _tell_that_it_is_left(self, health: Health) -> bool:
-        """While there are webhooks, they are answered."""
+    async def _report_uninstalled(self, health: Health) -> bool:
+        """Report that Muster was uninstalled, unless there are webhooks that still need answers."""
         if await self._in_place():
             return False
-        health.problem(
-            ADMISSION, "`muster leave` has removed the webhooks; they come back when Muster is started again"
-        )
+        health.problem(ADMISSION, readiness.UNINSTALLED)
         return True
 
     async def _is_reachable(self) -> bool:
-        """It takes a while from being ready to being reached. Pods pass meanwhile, and must not be refused instead."""
+        """A ready replica is reachable only after a while. Until then, pods must be admitted and not refused."""
         if self._patience <= 0 or await self.service_answers():
             return True
         self._patience -= 1
         if self._patience == 0:
-            logger.warning("the Service %s does not answer; registering all the same", self.settings.service.host)
+            logger.warning("the Service %s does not answer; registering anyway", self.settings.service.host)
         return False
 
     async def _cannot(self, error: KubeError, health: Health) -> None:
-        """While webhooks are in place, replicas have to go on answering them: then it is told, and no more."""
-        sentence = f"the webhooks cannot be registered: {error}"
+        """Report the error. If webhooks exist, the replica stays ready, because it must answer them."""
+        sentence = readiness.webhooks_unregistered(str(error))
         if await self._in_place():
             self._warn(sentence)
         else:
             health.problem(ADMISSION, sentence)
 
     async def register(self, profile: ApiProfile) -> None:
-        """What is right already costs no write."""
+        """Write the configurations, if they differ."""
         reach = at_service(self.settings.service, self.trust_bundle.pem())
         owners = await self._owners()
-        # The guard first: a gang must not exist for a moment without it.
+        # The guard first: no gang may exist without it, even for a moment.
         validating = validating_configuration(NAME, reach, self.settings)
         mutating = mutating_configuration(NAME, reach, self.settings, profile)
         missing: list[str] = []
@@ -146,59 +145,60 @@ class WebhookReconciler:
             except NotFound:
                 missing.append(body["kind"])
         if missing:
-            raise NotFound(f"there is no {' and no '.join(missing)} {NAME}, and {WHAT_TO_APPLY}")
+            raise NotFound(readiness.configurations_missing(missing, NAME))
 
     async def _put(self, resource: Resource, found: Object, wanted: Object) -> None:
         if added := added_by_others(found):
             what = plain_text("; ".join(added))
-            self._tell(logging.INFO, f"others narrow {resource.plural} {NAME}, and Muster keeps it: {what}")
+            added_to = f"{resource.plural} {NAME}"
+            self._log_once(logging.INFO, f"other clients added selectors to {added_to}, and Muster keeps them: {what}")
         if is_as_wanted(found, wanted):
             return
         try:
-            await self.client.replace(resource, "", NAME, put_right(found, wanted))
+            await self.client.replace(resource, "", NAME, merged(found, wanted))
         except Forbidden as error:
-            # Where OwnerReferencesPermissionEnforcement is on, only who may delete changes owners. The rest counts.
+            # OwnerReferencesPermissionEnforcement lets only clients that may delete set owners. Write the rest.
             with_its_owners = {**wanted, "metadata": {**wanted["metadata"], "ownerReferences": []}}
             if not is_as_wanted(found, with_its_owners):
-                await self.client.replace(resource, "", NAME, put_right(found, with_its_owners))
+                await self.client.replace(resource, "", NAME, merged(found, with_its_owners))
             self._warn(
-                f"{resource.plural} {NAME} has no owner, and stays when somebody deletes the namespace "
-                f"{self.settings.service.namespace}: {error}"
+                readiness.owner_not_permitted(f"{resource.plural} {NAME}", self.settings.service.namespace, str(error))
             )
         else:
-            logger.info("%s %s %s", "put right" if found.get("webhooks") else "registered", resource.plural, NAME)
+            logger.info("%s %s %s", "updated" if found.get("webhooks") else "registered", resource.plural, NAME)
 
     async def _owners(self) -> list[Object]:
-        """Muster's namespace: with it goes the Service, and the webhooks would refuse every pod.
+        """Muster's namespace owns the configurations. If it is deleted, so is the Service, and the webhooks would
+        refuse all pods.
 
-        Its UID is read anew each time: an owner that is gone would take the webhooks along.
+        The UID is read each time: the garbage collector would delete configurations whose owner does not exist.
         """
         name = self.settings.service.namespace
         try:
             found = await self.client.get(NAMESPACES, "", name)
         except NotFound:
-            self._warn(f"namespace {name} does not exist, so nothing owns the webhooks: they stay when Muster goes")
+            self._warn(readiness.owner_missing(name))
             return []
         return [{"apiVersion": "v1", "kind": "Namespace", "name": name, "uid": found["metadata"]["uid"]}]
 
     def _warn(self, sentence: str) -> None:
-        self._tell(logging.WARNING, sentence)
+        self._log_once(logging.WARNING, sentence)
 
-    def _tell(self, level: int, sentence: str) -> None:
-        """Once, for as long as it is so."""
-        if sentence not in self._told | self._telling:
+    def _log_once(self, level: int, sentence: str) -> None:
+        """Log the sentence once, for as long as it holds."""
+        if sentence not in self._logged | self._logging:
             logger.log(level, "%s", sentence)
-        self._telling.add(sentence)
+        self._logging.add(sentence)
 
     async def _in_place(self) -> bool:
         try:
             return await registered_authorities(self.client) is not None
         except KubeError:
-            return True  # nobody knows
+            return True  # unknown
 
 
 async def registered_authorities(client: KubeClient) -> frozenset[x509.Certificate] | None:
-    """Those that the API server trusts for every webhook of an installed Muster; None if there is no webhook."""
+    """The authorities that the API server trusts for all webhooks of an installed Muster; None without webhooks."""
     trusted: list[frozenset[x509.Certificate]] = []
     for resource in (VALIDATING_WEBHOOKS, MUTATING_WEBHOOKS):
         try:

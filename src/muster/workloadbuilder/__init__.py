@@ -1,7 +1,8 @@
 """Compiles a controller's workload into a Workload and its PodGroups (KEP-6089). See docs/workloadbuilder.md.
 
-Draw the workload as a tree of `WorkloadItem`s, each with the controller's default and the user's blocks, and give it to
-a `WorkloadBuilder` for one of the API versions `V1ALPHA2`, `V1ALPHA3`, `V1BETA1`. It is pure: it talks to no server.
+Describe the workload as a tree of `WorkloadItem`s, each with the controller's default and the user's blocks, and pass
+it to a `WorkloadBuilder` for one of the API versions `V1ALPHA2`, `V1ALPHA3`, `V1BETA1`. The library is pure: it sends
+no requests.
 """
 
 from muster.api.blocks import (
@@ -64,13 +65,13 @@ from muster.workloadbuilder.validation import BuildOptions, validate_disruption_
 V1ALPHA2 = FlatTarget("v1alpha2")
 """Kubernetes 1.36, and Muster's CRDs: flat, at most 8 groups."""
 V1ALPHA3 = NestedTarget("v1alpha3")
-"""Kubernetes 1.37: groups of groups."""
+"""Kubernetes 1.37, with groups of groups."""
 V1BETA1 = NestedTarget("v1beta1")
-"""Kubernetes 1.37: the same Workload and PodGroup; their CompositePodGroups are of v1alpha3."""
+"""Kubernetes 1.37: the same Workload and PodGroup; their CompositePodGroups are v1alpha3."""
 GROUP_TEMPLATE_NAME = "scheduling.k8s.io/group-template-name"
-"""Annotation by which a parent tells a child object which template its pods belong to."""
+"""Annotation on a child object: the template of the parent's Workload that its pods belong to."""
 PARENT_COMPOSITE_POD_GROUP = "scheduling.k8s.io/parent-composite-podgroup"
-"""Annotation by which a parent tells a child object which CompositePodGroup its group is part of."""
+"""Annotation on a child object: the CompositePodGroup that its group is part of."""
 
 __all__ = [
     "GROUP_TEMPLATE_NAME",

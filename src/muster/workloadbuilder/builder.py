@@ -1,4 +1,4 @@
-"""The builder: a controller's tree in, a Workload and its groups out."""
+"""The builder: turns a controller's tree into a Workload and its groups."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,14 +33,18 @@ _FROM_EXISTING = "this builder was made from an existing Workload: it has no tre
 
 @dataclass(frozen=True)
 class Groups(Generic[P]):
-    """One group of each template, each linked to its parent. Create the composites first, in this order."""
+    """One group per template, each linked to its parent. Create the composites first, in this order."""
 
     composite_pod_groups: tuple[CompositePodGroup, ...]
     pod_groups: tuple[P, ...]
 
 
 class WorkloadBuilder(Generic[W, P]):
-    """Makes one Workload, and from its templates as many groups as the controller needs. It talks to no server."""
+    """Builds one Workload, and from its templates as many groups as the controller needs.
+
+    Owns the Workload that it has built. It reads the tree of items and the options, changes neither, and sends no
+    request: the controller creates the objects.
+    """
 
     def __init__(self, root: WorkloadItem | None, options: BuildOptions, target: Target[W, P]) -> None:
         self.root = root
@@ -52,20 +56,20 @@ class WorkloadBuilder(Generic[W, P]):
     def from_existing(
         cls, workload: W, target: Target[W, P], owner: OwnerReference | None = None
     ) -> "WorkloadBuilder[W, P]":
-        """For groups of a Workload that somebody made already; `owner` is that of the groups."""
+        """A builder for groups of an existing Workload; `owner` is the owner of the groups."""
         builder = cls(None, BuildOptions(allowed_policies=(), allowed_disruption_modes=(), owner=owner), target)
         builder._workload = workload
         return builder
 
     def validate(self, old_root: WorkloadItem | None = None) -> tuple[FieldError, ...]:
-        """All that is wrong with the tree. On an update, what `old_root` had already is not held against the user."""
+        """All errors of the tree. On an update, fields that are unchanged from `old_root` are not checked."""
         if self._existing:
             return (FieldError(ErrorKind.INTERNAL, FieldPath(), None, _FROM_EXISTING),)
         errors, _ = self._examined(old_root)
         return tuple(errors)
 
     def build_workload(self) -> W:
-        """The Workload; the same object each time. `InvalidConfiguration` tells everything that is wrong."""
+        """The Workload; the same object on each call. Raises `InvalidConfiguration` with all errors."""
         if self._existing:
             raise NotBuilt(_FROM_EXISTING)
         if self._workload is None:
@@ -73,7 +77,7 @@ class WorkloadBuilder(Generic[W, P]):
         return self._workload
 
     def new_pod_group(self, name: str, template: str, *, parent: str = "") -> P:
-        """A PodGroup of the template, wherever that is in the tree; `parent` is the name of a CompositePodGroup."""
+        """A PodGroup of the template, at any level of the tree; `parent` is the name of a CompositePodGroup."""
         workload = self._made_from(template, composite=False)
         return self.target.pod_group(self._head(name, workload.metadata.namespace), workload, template, parent)
 
@@ -84,7 +88,7 @@ class WorkloadBuilder(Generic[W, P]):
         )
 
     def new_groups(self, name_of: Callable[[str], str] | None = None) -> Groups[P]:
-        """One group of each template. `name_of` turns a template's name into that of its group."""
+        """One group per template. `name_of` maps the name of a template to the name of its group."""
         workload = self._ready()
         named = name_of or (lambda template: group_name(workload.metadata.name, template))
         composites, pod_groups = [], []
@@ -105,7 +109,7 @@ class WorkloadBuilder(Generic[W, P]):
         if errors or self.root is None:
             return errors, None
         if old_root is not None and old_root.name != self.root.name:
-            allowed = f"is not the item that it was before: {old_root.name!r}"
+            allowed = f"must be the same item as before: {old_root.name!r}"
             return [FieldError(ErrorKind.INTERNAL, self.root.path, self.root.name, allowed)], None
         resolved = resolve(self.root)
         if not self.options.blocks_validated:
@@ -146,7 +150,7 @@ class WorkloadBuilder(Generic[W, P]):
 
 
 def group_name(workload: str, template: str) -> str:
-    """What the group of a template is called if there is one of each: both names, shortened with a hash if need be."""
+    """The default name of a template's group: both names, shortened with a hash if needed."""
     name = f"{workload}-{template}"
     if len(name) <= MAX_NAME:
         return name

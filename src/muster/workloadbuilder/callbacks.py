@@ -7,7 +7,7 @@ from muster.workloadbuilder.tree import WorkloadItem, WorkloadItemFunc
 
 
 def default_min_count(count: int) -> WorkloadItemFunc:
-    """A gang whose minCount nobody set gets this one: a Job's parallelism, the number of groups in a composite."""
+    """Sets minCount of a gang that has none: a Job's parallelism, or the number of groups in a composite."""
 
     def fill_min_count(_item: WorkloadItem, config: SchedulingConfig) -> SchedulingConfig:
         match config.policy:

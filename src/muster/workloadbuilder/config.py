@@ -1,18 +1,18 @@
-"""What one group is to be, whatever its level: the one representation that defaults, users and callbacks meet in."""
+"""The configuration of one group, at any level: the common representation for defaults, users and callbacks."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class PolicyKind(StrEnum):
-    """What a controller can allow."""
+    """The policies that a controller can allow."""
 
     BASIC = "basic"
     GANG = "gang"
 
 
 class DisruptionMode(StrEnum):
-    """What a controller can allow, and a group can have."""
+    """The disruption modes that a controller can allow and a group can have."""
 
     SINGLE = "single"
     """The members can be disrupted one by one."""
@@ -34,7 +34,7 @@ class GangPolicy:
     """The members are scheduled all or none."""
 
     min_count: int | None = None
-    """Pods of a leaf, groups of a composite. A callback may fill it in; after that it has to be there."""
+    """Pods of a leaf, or groups of a composite. A callback may set it; after the callbacks it is required."""
 
     @property
     def kind(self) -> PolicyKind:
@@ -61,14 +61,14 @@ class ResourceClaim:
 
 @dataclass(frozen=True, slots=True)
 class SchedulingConfig:
-    """Unset fields leave the decision to whoever comes next: the default, a callback, at last the API server."""
+    """The next step decides about unset fields: the default, a callback, and finally the API server."""
 
     policy: SchedulingPolicy | None = None
-    """Unset to the end means Basic."""
+    """Basic, if it is unset in the end."""
     constraints: SchedulingConstraints | None = None
     disruption_mode: DisruptionMode | None = None
     resource_claims: tuple[ResourceClaim, ...] = ()
-    """Of leaves only."""
+    """Only for leaves."""
     priority_class_name: str | None = None
-    """Not the user's to set here: it comes from the controller's default or a callback, as does the priority."""
+    """Users cannot set it here: it comes from the controller's default or a callback, as does the priority."""
     priority: int | None = None

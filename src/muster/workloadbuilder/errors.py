@@ -1,4 +1,4 @@
-"""What is wrong, where, and what would be right. Every problem is a value; all of them are told at once."""
+"""Errors as values: the field, the error and what is allowed. The library reports all errors at once."""
 
 import json
 from collections.abc import Iterable
@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 MAX_SHOWN = 80
-"""Characters of a value that a sentence shows: what a user writes must not flood a log or an event."""
+"""Maximum length of a value in a message: what a user writes must not flood a log or an event."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldPath:
-    """Where a field is in the API of the controller: `spec.scheduling.resourceClaims[0]`."""
+    """The path of a field in the controller's API: `spec.scheduling.resourceClaims[0]`."""
 
     parts: tuple[str | int, ...] = ()
 
@@ -34,7 +34,7 @@ ROOT = FieldPath()
 
 
 class ErrorKind(StrEnum):
-    """The kinds of Kubernetes' field errors."""
+    """The types of Kubernetes field errors."""
 
     REQUIRED = "Required"
     INVALID = "Invalid"
@@ -43,11 +43,11 @@ class ErrorKind(StrEnum):
     DUPLICATE = "Duplicate"
     FORBIDDEN = "Forbidden"
     INTERNAL = "Internal"
-    """A mistake of the controller, not of its user."""
+    """An error of the controller, not of its user."""
 
 
 class Shown(str):
-    """A value as a sentence shows it."""
+    """A value as messages show it."""
 
     __slots__ = ()
 
@@ -57,9 +57,9 @@ class FieldError:
     kind: ErrorKind
     path: FieldPath
     value: object
-    """What was found; None where something is missing."""
+    """The value; None if it is missing."""
     allowed: str
-    """What would be right: "must be at least 1"."""
+    """What is allowed: "must be at least 1"."""
 
     def __str__(self) -> str:
         found = "" if self.value is None else f"{_shown(self.value)} "
@@ -68,11 +68,11 @@ class FieldError:
 
 
 class WorkloadBuilderError(Exception):
-    """All that this library raises on purpose."""
+    """The base class of all exceptions of this library."""
 
 
 class InvalidConfiguration(WorkloadBuilderError, ValueError):
-    """What the user or the controller asks for cannot be built."""
+    """The configuration of the user or the controller is invalid."""
 
     def __init__(self, errors: Iterable[FieldError]) -> None:
         self.errors = tuple(errors)
@@ -80,7 +80,7 @@ class InvalidConfiguration(WorkloadBuilderError, ValueError):
 
 
 class NotBuilt(WorkloadBuilderError, RuntimeError):
-    """There is no Workload to make groups from, or it was not this builder that built it."""
+    """There is no Workload to create groups from, or another builder built it."""
 
 
 class UnknownTemplate(WorkloadBuilderError, LookupError):
@@ -88,7 +88,7 @@ class UnknownTemplate(WorkloadBuilderError, LookupError):
 
 
 def brief(error: FieldError) -> FieldError:
-    """The same sentence without the value that it is about, which can be large."""
+    """The error without its value, which can be large."""
     return error if error.value is None else replace(error, value=Shown(_shown(error.value)))
 
 

@@ -1,7 +1,7 @@
 """v1alpha2: a list of at most 8 templates, no groups of groups.
 
-A composite that asks for nothing (Basic, no constraints, disrupted one by one) is only a bracket around its children:
-they stand in the list without it. One that asks for anything is not supported, and is refused.
+A composite without requirements (Basic, no constraints, disrupted one by one) is dropped, and its children are listed
+directly. A composite with requirements is not supported and is refused.
 """
 
 from collections.abc import Iterator

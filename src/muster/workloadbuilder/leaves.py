@@ -1,4 +1,4 @@
-"""The parts of a template that all versions of the API spell alike."""
+"""The parts of a template that are the same in all versions of the API."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def leaf_fields(resolved: ResolvedItem) -> dict[str, Any]:
 
 
 def group_fields(resolved: ResolvedItem) -> dict[str, Any]:
-    """Of leaves and composites; only what is set."""
+    """The fields of leaves and composites that are set."""
     asked = resolved.config
     given: dict[str, Any] = {"name": resolved.item.name}
     if asked.constraints is not None:

@@ -1,7 +1,7 @@
-"""From the building blocks that a user fills in to the one representation that knows no levels.
+"""Maps the blocks that a user sets to the common representation of all levels.
 
-An empty block means that nothing was asked for: it maps to nothing, and the default survives. Where a block sets both
-members of a union, which validation refuses, the first one is taken, as upstream does.
+An empty block requests nothing: it maps to nothing, and the default applies. If a block sets both members of a union,
+which validation refuses, the first one is used, as upstream does.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ def map_pod_group_config(
     disruption_mode: blocks.WorkloadPodGroupDisruptionMode | None = None,
     resource_claims: Iterable[blocks.WorkloadPodGroupResourceClaim] | None = None,
 ) -> SchedulingConfig:
-    """What the blocks of a leaf ask for."""
+    """The request of a leaf's blocks."""
     return SchedulingConfig(
         policy=map_policy(policy),
         constraints=_constraints(constraints),
@@ -46,7 +46,7 @@ def map_composite_group_config(
     constraints: blocks.WorkloadCompositePodGroupSchedulingConstraints | None = None,
     disruption_mode: blocks.WorkloadCompositePodGroupDisruptionMode | None = None,
 ) -> SchedulingConfig:
-    """What the blocks of a composite ask for; its minGroupCount becomes the gang's `min_count`."""
+    """The request of a composite's blocks; minGroupCount becomes the gang's `min_count`."""
     return SchedulingConfig(
         policy=map_policy(policy),
         constraints=_constraints(constraints),

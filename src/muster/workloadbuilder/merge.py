@@ -1,4 +1,4 @@
-"""What each item is to be in the end: the default, the user's blocks over it, then the callbacks."""
+"""Resolves the configuration of each item: the default, overridden by the user's blocks, then the callbacks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
@@ -12,7 +12,7 @@ NOTHING = SchedulingConfig()
 
 @dataclass(frozen=True, slots=True)
 class ResolvedItem:
-    """An item with its merged configuration, and its children."""
+    """An item with its merged configuration and its children."""
 
     item: WorkloadItem
     config: SchedulingConfig
@@ -23,7 +23,7 @@ class ResolvedItem:
         return self.config.policy or BasicPolicy()
 
     def walk(self) -> Iterator["ResolvedItem"]:
-        """This one, and all below it, parents first."""
+        """This item and all below it, parents first."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -38,18 +38,18 @@ class ResolvedItem:
 
 
 def merge(default: SchedulingConfig | None, user: SchedulingConfig | None) -> SchedulingConfig:
-    """Block by block: what the user set replaces the default as a whole, what the user left out stays."""
+    """Block by block: a block that the user sets replaces the whole default block."""
     default, user = default or NOTHING, user or NOTHING
     asked = {field.name: getattr(user, field.name) for field in fields(SchedulingConfig)}
     return replace(default, **{name: value for name, value in asked.items() if value is not None and value != ()})
 
 
 def resolve(item: WorkloadItem) -> ResolvedItem:
-    """The item and all below it, resolved. Nothing of what the caller gave is changed: it cannot be."""
+    """The item and all below it, resolved. The arguments are immutable and stay unchanged."""
     config = merge(item.default_config, None if item.user_config is None else mapped(item.user_config))
     for callback in item.callbacks:
         config = callback(item, config)
         if not isinstance(config, SchedulingConfig):
             name = getattr(callback, "__name__", repr(callback))
-            raise TypeError(f"callback {name} of {item.name!r} gave back {config!r}, not a SchedulingConfig")
+            raise TypeError(f"callback {name} of {item.name!r} returned {config!r}, not a SchedulingConfig")
     return ResolvedItem(item, config, tuple(map(resolve, item.children)))

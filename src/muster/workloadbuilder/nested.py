@@ -33,7 +33,7 @@ from muster.workloadbuilder.merge import ResolvedItem
 from muster.workloadbuilder.targets import Head, Target, Template, copied
 
 COMPOSITE_VERSION = "v1alpha3"
-"""The one version that has CompositePodGroups, also for Workloads of v1beta1."""
+"""The only version with CompositePodGroups, also for Workloads of v1beta1."""
 _MODES = {
     config.DisruptionMode.SINGLE: DisruptionMode(single=SingleDisruptionMode()),
     config.DisruptionMode.ALL: DisruptionMode(all=AllDisruptionMode()),
@@ -84,7 +84,7 @@ AnyTemplate = PodGroupTemplate | CompositePodGroupTemplate
 
 def _too_deep(resolved: ResolvedItem, depth: int) -> Iterator[FieldError]:
     if depth > MAX_DEPTH:
-        allowed = f"is on level {depth}: there are at most {MAX_DEPTH}, that of the pods included"
+        allowed = f"is on level {depth}: at most {MAX_DEPTH} levels are allowed, including the level of the pods"
         yield FieldError(ErrorKind.INVALID, resolved.item.path, resolved.item.name, allowed)
         return
     for child in resolved.children:

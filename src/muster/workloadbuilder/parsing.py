@@ -1,4 +1,4 @@
-"""YAML or JSON that a user wrote, to blocks. Whatever is wrong with it is told by field, all at once."""
+"""Parses YAML or JSON of a user into blocks. It reports all errors at once, by field."""
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
@@ -17,7 +17,7 @@ from muster.workloadbuilder.tree import BlockPaths
 
 B = TypeVar("B", bound=PodGroupScheduling | CompositePodGroupScheduling)
 WRAPPER = "scheduling"
-"""The field of a Job that holds the blocks: people paste it together with them."""
+"""The field of a Job that contains the blocks: users paste it together with them."""
 _TYPES = {
     "int_type": "must be an integer",
     "int_parsing_size": "must be an integer",
@@ -32,23 +32,23 @@ _TYPES = {
 class Parsed(Generic[B]):
     scheduling: B
     block_paths: BlockPaths
-    """The spelling that the user chose, for the `block_paths` of an item: later errors then name the user's fields."""
+    """The field names that the user chose, for the `block_paths` of an item, so that later errors name them."""
     path: FieldPath
-    """Where the blocks are, for the `path` of an item."""
+    """The path of the blocks, for the `path` of an item."""
 
 
 def parse_pod_group_scheduling(text: str, path: FieldPath = ROOT) -> Parsed[PodGroupScheduling]:
-    """The blocks of a leaf from text; `InvalidConfiguration` tells all that is wrong with them."""
+    """The blocks of a leaf. Raises `InvalidConfiguration` with all errors."""
     return read_pod_group_scheduling(_raw(text, path), path)
 
 
 def parse_composite_scheduling(text: str, path: FieldPath = ROOT) -> Parsed[CompositePodGroupScheduling]:
-    """The blocks of a composite from text."""
+    """The blocks of a composite. Raises `InvalidConfiguration` with all errors."""
     return read_composite_scheduling(_raw(text, path), path)
 
 
 def read_pod_group_scheduling(raw: object, path: FieldPath = ROOT) -> Parsed[PodGroupScheduling]:
-    """The same from what was parsed already: a part of a bigger object."""
+    """The same from data that is already parsed, such as a part of a larger object."""
     return _read(PodGroupScheduling, raw, path)
 
 
@@ -89,12 +89,12 @@ def _from_mapping(model: type[B], raw: Mapping[str, Any], path: FieldPath) -> Pa
 
 
 def _shaped(model: type[B], raw: Mapping[str, Any]) -> B:
-    """By the names of the API only: ours are no spelling of theirs."""
+    """Validates by the field names of the API only: the Python names are not accepted."""
     return cast("B", model.model_validate(raw, by_alias=True, by_name=False))
 
 
 def _rules_of_the_rest(model: type[B], raw: Mapping[str, Any], places: BlockPaths) -> Iterator[FieldError]:
-    """What has the wrong shape must not hide what is wrong with the rest."""
+    """The errors of the readable fields, so that an unreadable field does not hide them."""
     for name, value in raw.items():
         try:
             blocks = _shaped(model, {name: value})
@@ -104,10 +104,10 @@ def _rules_of_the_rest(model: type[B], raw: Mapping[str, Any], places: BlockPath
 
 
 def _without(raw: Mapping[str, Any], problems: list[ErrorDetails]) -> Mapping[str, Any]:
-    """A copy that lacks the fields that cannot be read."""
+    """A copy without the fields that cannot be read."""
     rest = deepcopy(dict(raw))
     for problem in problems:
-        if not problem["loc"]:  # the whole of it: no field is left to check
+        if not problem["loc"]:  # the whole object: there is no field left to check
             return {}
         *above, last = problem["loc"]
         inside: Any = rest
@@ -141,16 +141,16 @@ def _shape_error(model: type[BaseModel], problem: ErrorDetails, path: FieldPath)
         case "extra_forbidden":
             known = _fields(_model_at(model, problem["loc"][:-1]))
             if problem["loc"][-1] in known:
-                allowed = "means the same as another field that is given: must be given once"
+                allowed = "is a second spelling of a field that is already set: set only one"
                 return FieldError(ErrorKind.DUPLICATE, where, problem["input"], allowed)
-            allowed = f"is not a field that is known here, which are: {', '.join(sorted(known)) or 'none'}"
+            allowed = f"is an unknown field (the fields are: {', '.join(sorted(known)) or 'none'})"
             return FieldError(ErrorKind.FORBIDDEN, where, problem["input"], allowed)
     allowed = _TYPES.get(problem["type"], problem["msg"])
     return FieldError(ErrorKind.TYPE_INVALID, where, problem["input"], allowed)
 
 
 def _fields(model: type[BaseModel]) -> dict[str, Any]:
-    """Every spelling of a field, with its type."""
+    """All accepted names of the fields, with their types."""
     spelled: dict[str, Any] = {}
     for field in model.model_fields.values():
         alias = field.validation_alias

@@ -1,4 +1,4 @@
-"""The rules of the building blocks: what the API server checks of them declaratively, and limits that it adds later."""
+"""The rules of the building blocks: the API server's declarative validation, and limits that it checks later."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ AnyClaim = WorkloadPodGroupResourceClaim | ResourceClaim
 
 
 def block_errors(given: AnyBlocks, places: BlockPaths, old: AnyBlocks | None = None) -> Iterator[FieldError]:
-    """All that is wrong with the blocks. On an update, what did not change is not held against the user."""
+    """All errors of the blocks. On an update, unchanged fields are not checked."""
     if given.policy is not None and given.policy != (old and old.policy):
         yield from policy_errors(given.policy, places.policy)
     if given.constraints is not None and given.constraints != (old and old.constraints):
@@ -42,7 +42,7 @@ def block_errors(given: AnyBlocks, places: BlockPaths, old: AnyBlocks | None = N
 
 
 def config_errors(item: WorkloadItem, config: SchedulingConfig) -> Iterator[FieldError]:
-    """The same rules for what came out in the end: a default or a callback can be wrong too."""
+    """The same rules for the resolved configuration: a default or a callback can be wrong too."""
     places = item.places
     if isinstance(config.policy, GangPolicy):
         yield from _count_errors(config.policy.min_count, count_path(item))
@@ -133,7 +133,7 @@ def _format_errors(value: str | None, path: FieldPath, schema: Schema) -> Iterat
 
 
 def fits(value: str, schema: Schema) -> bool:
-    """What the API server's schema of such a field says, by the same words."""
+    """Whether a value matches the API server's schema of such a field."""
     keywords = schema.keywords
     patterns = [keywords["pattern"], *(more["pattern"] for more in keywords.get("allOf", ()))]
     in_bounds = keywords.get("minLength", 0) <= len(value) <= keywords["maxLength"]

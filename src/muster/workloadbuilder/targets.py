@@ -1,4 +1,4 @@
-"""What a version of the scheduling API can say, and how it says it. One subclass for each shape of the API."""
+"""What each version of the scheduling API supports, and how to write it. One subclass per structure of the API."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from muster.api import v1beta1
 from muster.api.meta import ObjectMeta, OwnerReference, Wire
+from muster.api.profile import KUBERNETES_GROUP
 from muster.api.v1alpha2 import podgroup, workload
 from muster.api.v1alpha2.workload import ControllerRef
 from muster.api.v1beta1 import CompositePodGroup
@@ -18,7 +19,7 @@ P = TypeVar("P", bound=podgroup.PodGroup | v1beta1.PodGroup)
 
 
 class Head(NamedTuple):
-    """What a new object is called, and whose it is."""
+    """The name and the owner of a new object."""
 
     name: str
     namespace: str
@@ -26,7 +27,7 @@ class Head(NamedTuple):
     labels: tuple[tuple[str, str], ...] = ()
 
     def metadata(self) -> ObjectMeta:
-        """Only what is set: an empty list would be written as one."""
+        """Only the fields that are set: an empty list would be written."""
         given: dict[str, Any] = {"name": self.name, "namespace": self.namespace}
         if self.labels:
             given["labels"] = dict(self.labels)
@@ -36,32 +37,32 @@ class Head(NamedTuple):
 
 
 class Template(NamedTuple):
-    """One template of a Workload, wherever it is in it."""
+    """One template of a Workload, at any level."""
 
     name: str
     composite: bool
     parent: str
-    """Name of the composite template around it; empty at the top."""
+    """Name of the parent composite template; empty at the top level."""
 
 
 @dataclass(frozen=True)
 class Target(ABC, Generic[W, P]):
-    """A version of the API. A controller needs `manifest`, `api_version` and `in_group`; the rest is the builder's."""
+    """A version of the API. Controllers use `manifest`, `api_version` and `in_group`; the rest is for the builder."""
 
     version: str
-    group: str = "scheduling.k8s.io"
+    group: str = KUBERNETES_GROUP
 
     @property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}"
 
     def in_group(self, group: str) -> Self:
-        """The same API, served as CRDs in another group."""
+        """The same API, as CRDs in another API group."""
         return replace(self, group=group)
 
     @abstractmethod
     def limits(self, root: ResolvedItem) -> Iterator[FieldError]:
-        """What this version cannot express."""
+        """Errors for everything that this version does not support."""
 
     @abstractmethod
     def workload(self, head: Head, controller: ControllerRef, root: ResolvedItem) -> W: ...
@@ -72,13 +73,13 @@ class Target(ABC, Generic[W, P]):
 
     @abstractmethod
     def pod_group(self, head: Head, workload: W, template: str, parent: str) -> P:
-        """A PodGroup with every field of the template, and none of it shared."""
+        """A PodGroup with a copy of all fields of the template."""
 
     @abstractmethod
     def composite_pod_group(self, head: Head, workload: W, template: str, parent: str) -> CompositePodGroup: ...
 
     def manifest(self, thing: W | P | CompositePodGroup) -> dict[str, Any]:
-        """The object as the API server wants it: only what was set."""
+        """The object as JSON, with only the fields that are set."""
         body = thing.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
         return {"apiVersion": self._version_of(thing), "kind": type(thing).__name__, **body}
 
@@ -87,5 +88,5 @@ class Target(ABC, Generic[W, P]):
 
 
 def copied(template: Wire, spec: type[Wire]) -> dict[str, Any]:
-    """Those fields of a template that its groups have too, as far as they are set."""
+    """The fields of a template that are set and that its groups have too."""
     return {name: getattr(template, name) for name in spec.model_fields if name in template.model_fields_set}

@@ -1,4 +1,4 @@
-"""Text that anybody may have written, to plain values: bounded in size, depth and time, and never with a surprise."""
+"""Parses untrusted text into plain values, with limits on size, depth and time."""
 
 import json
 from itertools import accumulate
@@ -7,22 +7,22 @@ from typing import Any
 import yaml
 
 MAX_CHARACTERS = 8_192
-"""A scheduling block has some hundred."""
+"""Maximum length. A scheduling block has some hundred characters."""
 MAX_BRACKETS = 32
-"""Open at a time. PyYAML takes seconds for some thousand of them, which is longer than a webhook may take."""
+"""Maximum nesting. PyYAML needs seconds for some thousand brackets, longer than a webhook may take."""
 
 
 MAX_PARTS = 800
-"""Entries of lists and mappings, about, in YAML: PyYAML takes 30 µs for each. A whole Job has some hundred."""
+"""Approximate maximum number of entries in YAML: PyYAML needs 30 µs for each. A whole Job has some hundred."""
 _BETWEEN_PARTS = ",:-?[{\n"
 
 
 class Unparsable(ValueError):
-    """The sentence says what is wrong, and where."""
+    """The text of the exception says what is wrong and where."""
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without anchors, which can make a small text into a huge value, and without a key given twice."""
+    """YAML without aliases, which can expand a small text to a huge value, and without duplicate keys."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -41,22 +41,22 @@ class _Loader(yaml.SafeLoader):
 
 
 def loaded(text: str) -> Any:
-    """The value that the YAML or JSON says."""
+    """The value of the YAML or JSON text."""
     if len(text) > MAX_CHARACTERS:
         raise Unparsable(f"must have at most {MAX_CHARACTERS} characters, and has {len(text)}")
     if _most_open(text) > MAX_BRACKETS:
-        raise Unparsable("must not be nested so deep")
+        raise Unparsable(f"must have at most {MAX_BRACKETS} nested levels")
     try:
         value = _json(text) if text.lstrip().startswith("{") else _yaml(text)
         if not _is_unicode(value):
-            raise Unparsable("must be valid Unicode: an escape stands for half a character")
+            raise Unparsable("must be valid Unicode: it contains an unpaired surrogate escape")
     except RecursionError:
-        raise Unparsable("must not be nested so deep") from None
+        raise Unparsable(f"must have at most {MAX_BRACKETS} nested levels") from None
     return value
 
 
 def _is_unicode(value: object) -> bool:
-    """Escapes can name a lone surrogate, which no UTF-8 text can hold: pydantic and every encoder trip over it."""
+    """Escapes can contain a lone surrogate, which UTF-8 cannot encode: pydantic and encoders raise on it."""
     if isinstance(value, str):
         return not any("\ud800" <= character <= "\udfff" for character in value)
     if isinstance(value, dict):
@@ -69,7 +69,7 @@ def _most_open(text: str) -> int:
 
 
 def _json(text: str) -> Any:
-    """JSON, of which YAML is nearly a superset: tabs are the difference that people meet."""
+    """Parses JSON. YAML is nearly a superset of JSON, but does not allow tabs."""
     try:
         return json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError:
@@ -82,7 +82,7 @@ def _json(text: str) -> Any:
 
 def _yaml(text: str) -> Any:
     if sum(map(text.count, _BETWEEN_PARTS)) > MAX_PARTS:
-        raise Unparsable("must not have so many entries")
+        raise Unparsable(f"must have at most {MAX_PARTS} entries")
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506  it is a SafeLoader
     except yaml.MarkedYAMLError as error:
@@ -90,7 +90,7 @@ def _yaml(text: str) -> Any:
         where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise Unparsable(f"must be YAML or JSON: {error.problem}{where}") from None
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
-        # PyYAML looks a word up that an explicit tag calls a boolean or a number, and it is none.
+        # PyYAML raises these for a word that an explicit tag declares a boolean or a number, and that is neither.
         raise Unparsable(f"must be YAML or JSON: {str(error).splitlines()[0] if str(error) else 'no value'}") from None
 
 

@@ -1,4 +1,4 @@
-"""The tree that a controller draws of its workload: which groups there are, and what everybody wants of them."""
+"""The tree that a controller builds of its workload: its groups, and the configuration of each."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from muster.workloadbuilder.config import SchedulingConfig
 from muster.workloadbuilder.errors import ROOT, ErrorKind, FieldError, FieldPath
 
 DEEPEST = 16
-"""No API has so many levels. A deeper tree is not walked: it may have no end."""
+"""Maximum depth. No API has so many levels. A deeper tree may be a cycle."""
 
 _POLICY = FieldPath.of("schedulingPolicy")
 _CONSTRAINTS = FieldPath.of("schedulingConstraints")
@@ -18,7 +18,7 @@ _RESOURCE_CLAIMS = FieldPath.of("resourceClaims")
 
 @dataclass(frozen=True, slots=True)
 class BlockPaths:
-    """Where the controller's API has the blocks, below the path of the item. By default as in a Job of 1.37."""
+    """The paths of the blocks in the controller's API, below the path of the item. Default: a Job of 1.37."""
 
     policy: FieldPath = _POLICY
     constraints: FieldPath = _CONSTRAINTS
@@ -41,22 +41,22 @@ _AS_IN_A_JOB = BlockPaths()
 
 @dataclass(frozen=True, slots=True)
 class WorkloadItem:
-    """A component of a workload: the whole, one role of it, a single Job.
+    """A component of a workload: the whole, one role of it, or a single Job.
 
-    An item with children is a composite, one without is a leaf: a group of pods.
+    An item with children is a composite; an item without children is a leaf, a group of pods.
     """
 
     name: str
-    """Becomes the name of the template. A DNS label, unique in the tree."""
+    """The name of the template. A DNS label, unique in the tree."""
     default_config: SchedulingConfig | None = None
-    """What the controller wants where the user says nothing."""
+    """The controller's default for blocks that the user does not set."""
     user_config: PodGroupScheduling | CompositePodGroupScheduling | SchedulingConfig | None = None
-    """What the user asks for at this level: the blocks of this level, or what a mapping helper made of them."""
+    """The user's request at this level: its blocks, or the result of a mapping helper."""
     callbacks: Sequence["WorkloadItemFunc"] = ()
-    """Run in order on the merged configuration; each gives back what is to be."""
+    """Called in order with the merged configuration; each returns the new one."""
     children: Sequence["WorkloadItem"] = ()
     path: FieldPath = ROOT
-    """Where the controller's API has the blocks of this item: what errors name."""
+    """The path of this item's blocks in the controller's API, which errors name."""
     block_paths: BlockPaths = _AS_IN_A_JOB
 
     @property
@@ -65,24 +65,24 @@ class WorkloadItem:
 
     @property
     def places(self) -> BlockPaths:
-        """Where each block is, from the root of the user's object."""
+        """The path of each block from the root of the user's object."""
         return self.block_paths.below(self.path)
 
 
 WorkloadItemFunc = Callable[[WorkloadItem, SchedulingConfig], SchedulingConfig]
-"""A callback. It gets the item and its merged configuration, and gives back the one to use. It changes nothing."""
+"""A callback. It gets the item and its merged configuration, and returns the one to use. It must not modify them."""
 
 
 def tree_errors(root: WorkloadItem | None) -> list[FieldError]:
-    """Whether it is a tree at all. Nothing else is looked at, and no callback runs, before this is empty."""
+    """The errors of the tree's structure. If there are any, nothing else is checked and no callback runs."""
     if root is None:
-        return [FieldError(ErrorKind.INVALID, FieldPath(), None, "a workload has a root item")]
+        return [FieldError(ErrorKind.INVALID, FieldPath(), None, "a workload must have a root item")]
     return list(_errors(root, seen=set(), depth=1))
 
 
 def _errors(item: WorkloadItem, seen: set[str], depth: int) -> Iterator[FieldError]:
     if not item.name:
-        yield _mistake(item, None, "an item has a name")
+        yield _mistake(item, None, "an item must have a name")
     elif item.name in seen:
         yield FieldError(
             ErrorKind.DUPLICATE, item.path, item.name, "names another item too: names are unique in the workload"
@@ -94,7 +94,7 @@ def _errors(item: WorkloadItem, seen: set[str], depth: int) -> Iterator[FieldErr
         return
     for child in item.children:
         if not isinstance(child, WorkloadItem):
-            yield _mistake(item, child, f"is no WorkloadItem, and a child of {item.name!r}")
+            yield _mistake(item, child, f"is a child of {item.name!r} but not a WorkloadItem")
             continue
         yield from _errors(child, seen, depth + 1)
 
@@ -102,9 +102,9 @@ def _errors(item: WorkloadItem, seen: set[str], depth: int) -> Iterator[FieldErr
 def _level_errors(item: WorkloadItem) -> Iterator[FieldError]:
     asked = item.user_config
     if item.composite and isinstance(asked, PodGroupScheduling):
-        yield _mistake(item, item.name, "has children, and blocks of a leaf: it takes a CompositePodGroupScheduling")
+        yield _mistake(item, item.name, "has children, and blocks of a leaf: it requires a CompositePodGroupScheduling")
     if not item.composite and isinstance(asked, CompositePodGroupScheduling):
-        yield _mistake(item, item.name, "has no children, and blocks of a composite: it takes a PodGroupScheduling")
+        yield _mistake(item, item.name, "has no children, and blocks of a composite: it requires a PodGroupScheduling")
 
 
 def _mistake(item: WorkloadItem, value: object, allowed: str) -> FieldError:

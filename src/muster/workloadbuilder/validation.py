@@ -1,4 +1,4 @@
-"""Whether what the user and the controller ask for together can be had. Everything that is wrong is told at once."""
+"""Validates the requests of the user and the controller together. It reports all errors at once."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -25,22 +25,22 @@ from muster.workloadbuilder.tree import WorkloadItem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions:
-    """What the controller says about the Workload as a whole, and what it supports."""
+    """The controller's options for the whole Workload, and what it supports."""
 
     allowed_policies: Collection[PolicyKind]
-    """The policies that this controller supports; any other is refused, also one that a later version adds."""
+    """The policies that this controller supports. All others are refused, also those of later versions."""
     allowed_disruption_modes: Collection[DisruptionMode]
     name: str = ""
     namespace: str = ""
     owner: OwnerReference | None = None
-    """The object that the Workload describes, as its controller."""
+    """The object that the Workload describes, as its controlling owner."""
     labels: dict[str, str] = field(default_factory=dict)
     blocks_validated: bool = False
-    """The API server has checked the blocks already; `validate` does not do it again. `build_workload` does."""
+    """The API server has already validated the blocks, so `validate` skips them. `build_workload` does not."""
 
 
 def validate_scheduling_policy(policy: AnyPolicy | None, path: FieldPath, *allowed: PolicyKind) -> list[FieldError]:
-    """For a controller's own validation of one field: the rules of the block, and only the policies that it names."""
+    """For a controller's own validation of one field: the rules of the block, and only the allowed policies."""
     if policy is None:
         return []
     resolved = map_policy(policy)
@@ -51,14 +51,14 @@ def validate_scheduling_policy(policy: AnyPolicy | None, path: FieldPath, *allow
 def validate_disruption_mode(
     mode: AnyDisruptionMode | None, path: FieldPath, *allowed: DisruptionMode
 ) -> list[FieldError]:
-    """For a controller's own validation of one field: the rules of the block, and only the modes that it names."""
+    """For a controller's own validation of one field: the rules of the block, and only the allowed modes."""
     if mode is None:
         return []
     return [*disruption_errors(mode, path), *_unsupported_mode(map_disruption_mode(mode), path, allowed)]
 
 
 def asked_errors(item: WorkloadItem, old: WorkloadItem | None) -> Iterator[FieldError]:
-    """The blocks of the item and of all below it. Items are told apart by name: a moved one counts as new."""
+    """The errors of the blocks of the item and all below it. A moved item counts as new: its name identifies it."""
     if isinstance(item.user_config, PodGroupScheduling | CompositePodGroupScheduling):
         before = old.user_config if old and isinstance(old.user_config, type(item.user_config)) else None
         yield from block_errors(item.user_config, item.places, before)
@@ -68,7 +68,7 @@ def asked_errors(item: WorkloadItem, old: WorkloadItem | None) -> Iterator[Field
 
 
 def resolved_errors(root: ResolvedItem, options: BuildOptions) -> Iterator[FieldError]:
-    """What is allowed, and what goes together."""
+    """Errors of unsupported values and combinations."""
     for resolved in root.walk():
         item, config, places = resolved.item, resolved.config, resolved.item.places
         if not fits(item.name, DNS_LABEL):
@@ -89,7 +89,7 @@ def resolved_errors(root: ResolvedItem, options: BuildOptions) -> Iterator[Field
 
 
 def value_errors(root: ResolvedItem) -> Iterator[FieldError]:
-    """The rules of the blocks, on what was resolved in the end."""
+    """The rules of the blocks, applied to the resolved configuration."""
     for resolved in root.walk():
         yield from config_errors(resolved.item, resolved.config)
 
@@ -132,16 +132,16 @@ def _disruption_errors_below(parent: ResolvedItem) -> Iterator[FieldError]:
 
 def _unsupported_policy(kind: PolicyKind, path: FieldPath, allowed: Collection[PolicyKind]) -> Iterator[FieldError]:
     if kind not in allowed:
-        told = f"scheduling policy is not supported by this controller, which allows: {_names(allowed)}"
-        yield FieldError(ErrorKind.FORBIDDEN, path, kind.value, told)
+        problem = f"scheduling policy is not supported by this controller, which allows: {_names(allowed)}"
+        yield FieldError(ErrorKind.FORBIDDEN, path, kind.value, problem)
 
 
 def _unsupported_mode(
     mode: DisruptionMode | None, path: FieldPath, allowed: Collection[DisruptionMode]
 ) -> Iterator[FieldError]:
     if mode is not None and mode not in allowed:
-        told = f"disruption mode is not supported by this controller, which allows: {_names(allowed)}"
-        yield FieldError(ErrorKind.FORBIDDEN, path, mode.value, told)
+        problem = f"disruption mode is not supported by this controller, which allows: {_names(allowed)}"
+        yield FieldError(ErrorKind.FORBIDDEN, path, mode.value, problem)
 
 
 def _names(allowed: Collection[PolicyKind] | Collection[DisruptionMode]) -> str:

@@ -1,1 +1,1 @@
-"""Workload and PodGroup as Kubernetes 1.36 has them, built in or as Muster's CRDs."""
+"""Workload and PodGroup of Kubernetes 1.36, built in or as Muster's CRDs."""

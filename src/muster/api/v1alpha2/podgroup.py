@@ -1,4 +1,4 @@
-"""A PodGroup: one running instance of a Workload's template, with the scheduler's verdict on it."""
+"""PodGroup: one instance of a Workload's template, with its scheduling status."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -32,7 +32,7 @@ class WorkloadTemplateRef(Wire):
 
 
 class PodGroupTemplateRef(Wire):
-    """Where the template is. Exactly one kind of place is given."""
+    """Where the template is. Exactly one field is set."""
 
     model_config = ConfigDict(json_schema_extra=exactly_one("workload"))
 
@@ -40,49 +40,49 @@ class PodGroupTemplateRef(Wire):
 
 
 class PodGroupSpec(SchedulingSpec):
-    """What the scheduler knows about the group: a copy of the template that it was made from."""
+    """The scheduling requirements of the group: a copy of the template that it was created from."""
 
     pod_group_template_ref: Annotated[PodGroupTemplateRef | None, IMMUTABLE] = None
-    """The template that the PodGroup was made from; unset for a free-standing one. Immutable."""
+    """The template that the PodGroup was created from; unset for a standalone PodGroup. Immutable."""
     disruption_mode: Annotated[DisruptionMode | None, IMMUTABLE, default(DisruptionMode.POD.value)] = None
     """Whether pods of the group may be disrupted one by one (Pod), or only all together (PodGroup). Immutable."""
 
 
 class Condition(Wire):
-    """One thing that was observed about the group."""
+    """One observation about the group."""
 
     type: Annotated[str, LABEL_KEY]
     """What was observed: PodGroupScheduled, or DisruptionTarget."""
     status: Annotated[str, Schema(enum=["True", "False", "Unknown"])]
-    """Whether it holds."""
+    """Whether the condition holds."""
     reason: Annotated[
         str, Schema(minLength=1, maxLength=1024, pattern="^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"), REQUIRED
     ] = ""
-    """Why, as one word."""
+    """The cause, as one word in CamelCase."""
     message: Annotated[str, Schema(maxLength=32768)] = ""
-    """Why, as a sentence for people."""
+    """The cause, as a sentence for people."""
     last_transition_time: Annotated[str, Schema(format="date-time"), REQUIRED] = ""
     """When the status last changed."""
     observed_generation: Annotated[int | None, Schema(format="int64", minimum=0)] = None
-    """The metadata.generation that was looked at."""
+    """The metadata.generation that the condition was computed from."""
 
 
 class ResourceClaimStatus(Wire):
-    """What became of one claim of the group."""
+    """The state of one claim of the group."""
 
     name: Annotated[str, Schema(maxLength=63)]
     """Name of the claim in spec.resourceClaims."""
     resource_claim_name: Annotated[str | None, DNS_SUBDOMAIN] = None
-    """Name of the ResourceClaim that was made; unset if none had to be."""
+    """Name of the ResourceClaim that was created; unset if none was needed."""
 
 
 class PodGroupStatus(Wire):
     """What was observed about the group."""
 
     conditions: Annotated[tuple[Condition, ...], by_key("type")] = ()
-    """PodGroupScheduled: whether the group got its nodes. DisruptionTarget: whether it is about to lose them."""
+    """PodGroupScheduled: whether the group has its nodes. DisruptionTarget: whether it is about to lose them."""
     resource_claim_statuses: Annotated[tuple[ResourceClaimStatus, ...], by_key("name", maxItems=4)] = ()
-    """The ResourceClaims that were made for the group."""
+    """The ResourceClaims that were created for the group."""
 
 
 _CLAIMS_EXIST = rule(
@@ -94,34 +94,34 @@ _CLAIMS_EXIST = rule(
 
 
 PROTECTION = "scheduling.k8s.io/podgroup-protection"
-"""The finalizer that keeps a PodGroup while pods that have not ended belong to it."""
+"""The finalizer that keeps a PodGroup as long as it has members that have not ended."""
 SCHEDULED = "PodGroupScheduled"
 
 
 class GangState(StrEnum):
-    """What has become of a group of pods so far."""
+    """The state of a gang."""
 
     WAITING = "waiting"
-    """It has not got its nodes yet."""
+    """The gang does not have its nodes yet."""
     SCHEDULED = "scheduled"
     ENDING = "ending"
-    """It is being deleted."""
+    """The PodGroup is being deleted."""
 
 
 class PodGroup(Wire):
-    """One running group of pods, with its scheduling policy and the scheduler's verdict on it."""
+    """One running group of pods, with its scheduling policy and its scheduling status."""
 
     model_config = ConfigDict(json_schema_extra={RULES: [_CLAIMS_EXIST]})
 
     metadata: ObjectMeta
     spec: PodGroupSpec
-    """What the scheduler knows about the group. Immutable."""
+    """The scheduling requirements of the group. Immutable."""
     status: PodGroupStatus | None = None
     """What was observed about the group."""
 
     @property
     def workload_name(self) -> str:
-        """Name of the Workload that it was made from; empty for a free-standing group."""
+        """Name of the Workload that the PodGroup was created from; empty for a standalone PodGroup."""
         ref = self.spec.pod_group_template_ref
         return ref.workload.workload_name if ref and ref.workload else ""
 

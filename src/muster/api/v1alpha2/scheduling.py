@@ -21,11 +21,11 @@ from muster.api.schema import (
 
 
 class BasicPolicy(Wire):
-    """Each pod is scheduled as it comes; the group is only a name."""
+    """Each pod is scheduled on its own; the group has no effect on scheduling."""
 
 
 class GangPolicy(Wire):
-    """All or nothing: no pod is bound until minCount pods can be."""
+    """All or nothing: no pod is bound until minCount pods can be bound."""
 
     min_count: Annotated[int, Field(ge=1), COUNT]
     """How many pods must be schedulable, or scheduled, at the same time for the group to be admitted."""
@@ -60,7 +60,7 @@ class DisruptionMode(StrEnum):
 
 
 class ResourceClaim(Wire):
-    """One ResourceClaim that the pods of the group share: an existing one, or one made for the group."""
+    """One ResourceClaim that the pods of the group share: an existing one, or one created for the group."""
 
     model_config = ConfigDict(json_schema_extra=exactly_one("resourceClaimName", "resourceClaimTemplateName"))
 
@@ -69,11 +69,11 @@ class ResourceClaim(Wire):
     resource_claim_name: Annotated[str | None, DNS_SUBDOMAIN] = None
     """Name of a ResourceClaim in the same namespace."""
     resource_claim_template_name: Annotated[str | None, DNS_SUBDOMAIN] = None
-    """Name of a ResourceClaimTemplate in the same namespace; the claim is made for the group, and goes with it."""
+    """Name of a ResourceClaimTemplate in the same namespace. The claim is created for the group and deleted with it."""
 
 
 class SchedulingSpec(Wire):
-    """What a template says about its group, and a PodGroup copies, field by field."""
+    """The fields of a template, which the PodGroup copies."""
 
     scheduling_policy: Annotated[SchedulingPolicy, IMMUTABLE]
     """How the pods of the group are scheduled: one by one, or all or none. Immutable."""
@@ -86,4 +86,4 @@ class SchedulingSpec(Wire):
     priority_class_name: Annotated[str | None, DNS_SUBDOMAIN_OR_EMPTY, IMMUTABLE] = None
     """Name of the PriorityClass that gives the group its priority. Immutable."""
     priority: Annotated[int | None, Schema(format="int32", minimum=-(2**31), maximum=10**9), IMMUTABLE] = None
-    """The group's priority: the higher, the sooner. It comes from the PriorityClass. Immutable."""
+    """The group's priority, from the PriorityClass. A higher value is scheduled first. Immutable."""

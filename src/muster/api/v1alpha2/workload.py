@@ -1,4 +1,4 @@
-"""A Workload: the scheduling policy of one application, written once and never changed."""
+"""Workload: the immutable scheduling policy of one application."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from muster.api.v1alpha2.scheduling import SchedulingSpec
 
 
 class ControllerRef(Wire):
-    """Names the object that the Workload describes. A name only: it proves nothing about ownership."""
+    """Names the object that the Workload describes. It is only a name and does not prove ownership."""
 
     api_group: Annotated[str, DNS_SUBDOMAIN_OR_EMPTY] = ""
     """API group of the object; empty for the core group."""
@@ -20,7 +20,7 @@ class ControllerRef(Wire):
 
 
 class PodGroupTemplate(SchedulingSpec):
-    """A kind of group that the application has, with the policy that each such PodGroup gets."""
+    """A kind of group that the application has, with the policy of its PodGroups."""
 
     name: Annotated[str, DNS_LABEL]
     """Identifies the template inside the Workload. A DNS label."""
@@ -38,7 +38,7 @@ class WorkloadSpec(Wire):
 
 
 class Workload(Wire):
-    """The scheduling policy of one application: templates, from which its PodGroups are made."""
+    """The scheduling policy of one application: templates from which its PodGroups are created."""
 
     metadata: ObjectMeta
     spec: WorkloadSpec
@@ -46,7 +46,7 @@ class Workload(Wire):
 
     @property
     def job_key(self) -> JobKey | None:
-        """The Job that the Workload says it describes."""
+        """The Job that the Workload names in controllerRef."""
         ref = self.spec.controller_ref
         if ref is None or ref.kind != "Job" or ref.api_group != "batch":
             return None

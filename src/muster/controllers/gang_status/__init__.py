@@ -1,1 +1,1 @@
-"""Tells what becomes of a gang, in events on its Job."""
+"""Reports the state of each gang in events on its Job."""

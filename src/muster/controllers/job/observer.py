@@ -1,22 +1,28 @@
-"""Observation: what the API server says about one Job right now. Reads only."""
+"""Observes one Job: reads its state from the API server or from the cache. It sends no write."""
 
 import asyncio
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from muster.api.job import JobView
-from muster.api.keys import JobRef
-from muster.api.meta import MANAGED_BY, MANAGED_BY_LABEL
-from muster.api.pod import CONTROLLER_UID_LABEL, PodView
-from muster.api.profile import ApiProfile
+from muster.api.keys import JobKey, JobRef
 from muster.api.v1alpha2.podgroup import PodGroup
 from muster.api.v1alpha2.workload import Workload
-from muster.api.wire import Unreadable, mapping
-from muster.controllers.job.lookup import Lookup
-from muster.controllers.store import Cache
-from muster.core.decide import own_pod_group
+from muster.controllers.cache import Cache
+from muster.controllers.job.attempts import Attempts
+from muster.controllers.job.job_reader import JobReader
+from muster.controllers.job.pod_reader import PodReader
+from muster.core.actions import (
+    ConfirmPodGroup,
+    ConfirmSuspended,
+    Read,
+    ReadEverything,
+    ReadOwnPair,
+    ReadStoredPodGroup,
+    ReadWaitingPods,
+)
 from muster.core.naming import template_name, workload_name
-from muster.core.observed import NO_PODS, Observed, Pods
+from muster.core.observed import Observed, Proof, Replaced, ResizeNeeded, StoredPodGroup
 from muster.core.ownership import (
     TRIED_NAMES,
     controls,
@@ -26,249 +32,185 @@ from muster.core.ownership import (
     template_for,
     workloads_of,
 )
-from muster.kube.client import KubeClient, every_item
-from muster.kube.errors import NotFound
-from muster.kube.resources import JOBS, PODS, pod_groups, workloads
-
-STRANGERS = {"labelSelector": f"{MANAGED_BY_LABEL}!={MANAGED_BY}"}
-"""Objects that somebody else made. Ours are many, and found by name; these are few, so that listing them is cheap."""
-
-LIVE = "status.phase!=Succeeded,status.phase!=Failed"
-_UNBOUND = f"{LIVE},spec.nodeName="
-_ONE_PAGE = {"limit": "20"}
+from muster.core.proof import cache_suffices, lasting_group
+from muster.core.witness import CachedDecision, PodWitness, confirmed_by_group, confirmed_by_pod
+from muster.kube.objects import PodGroups, Workloads
 
 
 @dataclass(slots=True)
 class Observer:
-    client: KubeClient
-    profile: ApiProfile
+    """Reads what a decision asks for, from the cache and through the readers. Owns nothing; writes only to the cache.
+
+    `core.proof` has the rules: which read is needed, when the cache is enough, and what a read proves.
+    """
+
     cache: Cache
-    lookup: Lookup = field(init=False)
+    jobs: JobReader
+    pods: PodReader
+    workloads: Workloads
+    pod_groups: PodGroups
+    attempts: Attempts
+    draining: Callable[[], bool]
+    """Called at each observation: a replica can notice `muster leave` while it works."""
 
-    def __post_init__(self) -> None:
-        self.lookup = Lookup(self.job)
-
-    def has_seen(self, ref: JobRef) -> bool:
-        """A watch stream or a list has shown this very Job, be it a while ago: nobody made it up."""
-        job = self.cache.jobs.get(ref.key)
-        return job is not None and job.uid == ref.uid
+    def cached(self, key: JobKey) -> Observed:
+        """The cache's view. It proves nothing and sends no request."""
+        return replace(self.cache.observe(key), draining=self.draining())
 
     def known(self, ref: JobRef) -> Observed:
-        """The cache's word on the Job, which may only say that something is there. Costs no request."""
+        """What the cache shows of the Job. It can prove that an object exists, and never that one does not."""
         seen = self.cache.observe(ref.key)
         if not self.cache.has_synced or seen.job is None or seen.job.uid != ref.uid:
             return Observed(None)
         return seen
 
-    async def exists(self, ref: JobRef) -> bool:
-        """Costs a request only where the cache does not know that very Job."""
-        return await self.find_job(ref) is not None
+    async def read(self, read: Read, seen: Observed, ref: JobRef) -> Observed:
+        """What was seen, with what this read shows and proves."""
+        match read:
+            case ReadEverything(by_name, preset):
+                just_read = None if seen.proof.complete or self.jobs.cached(ref) else seen.job
+                found = self.attempts.recall(await self.live(ref, by_name, just_read))
+                found = await self._with_pod_group(found, ref, preset)
+                return replace(found, form_only=seen.form_only, will_write=seen.will_write, replaced=seen.replaced)
+            case ConfirmPodGroup(name, own):
+                return await self._confirmed(seen, ref, name, own)
+            case ReadOwnPair() if seen.job is not None:
+                return await self.with_own_pair(seen, seen.job)
+            case ConfirmSuspended():
+                return await self._at_rest(seen, ref)
+            case ReadStoredPodGroup(resize):
+                return await self._with_stored(seen, resize)
+            case ReadWaitingPods(name):
+                return replace(seen, members_wait=await self.pods.wait(ref, name))
+        return seen
 
-    async def find_job(self, ref: JobRef) -> JobView | None:
-        """The Job with that UID: as the cache knows it, else by one request."""
-        return self.known(ref).job or await self.job(ref)
+    async def ask_witness(self, ref: JobRef, cached: CachedDecision) -> CachedDecision | None:
+        """The cached decision, if its witness still confirms it."""
+        if isinstance(cached.witness, PodWitness):
+            return confirmed_by_pod(cached, await self.pods.named(ref, cached.witness.name))
+        group = self.pod_groups.get(ref.key.namespace, cached.decision.group)
+        return confirmed_by_group(cached, *await asyncio.gather(group, self.pods.recent(ref)))
 
-    async def confirmed(self, seen: Observed, ref: JobRef, group: str) -> Observed:
+    async def live(self, ref: JobRef, by_name: bool = False, job: JobView | None = None) -> Observed:
+        """Everything read now: the Job, its pods, every Workload and PodGroup that could be its own.
+
+        Where no stream has shown the Job, it is read first: if it is made up, that is the only request. `job` was read
+        just now.
+        """
+        proof = Proof(complete=True, by_name=by_name)
+        if job is None and self.jobs.cached(ref) is None:
+            job = await self.jobs.look_up(ref)
+            if job is None:
+                return Observed(None, proof=proof)
+        reads = self.pods.listed(ref), self.workloads.list_strangers(ref.key.namespace)
+        if job is not None:
+            pods, strangers = await asyncio.gather(*reads)
+        else:
+            job, pods, strangers = await asyncio.gather(self.jobs.read(ref), *reads)
+        if job is None:
+            return Observed(None, proof=proof)
+        described = [workload for workload in strangers if describes(workload, job)]
+        found = {w.metadata.name: w for w in (*described, *await self._own_workloads(job, described, by_name))}
+        groups = await self._groups_of(job, workloads_of(job, found.values()), by_name)
+        seen = Observed(job, tuple(found.values()), groups, pods, proof=proof, draining=self.draining())
+        return await self._with_followed_group(seen, ref)
+
+    async def _own_workloads(self, job: JobView, others: list[Workload], by_name: bool) -> list[Workload]:
+        known = [w for w in self._cached_for(job).workloads if is_ours(w.metadata)]
+        if cache_suffices(known, others, self.cache.has_synced, by_name):
+            return known
+        first = await self.workloads.get(job.key.namespace, workload_name(job.key.name, job.uid))
+        return [first] if first is not None else []
+
+    async def _groups_of(self, job: JobView, described_by: list[Workload], by_name: bool) -> tuple[PodGroup, ...]:
+        """Those that the Job controls, also if their Workload is gone, and those made from one of the Workloads."""
+        groups = [group for group in self._cached_for(job).pod_groups if controls(job, group.metadata)]
+        if not cache_suffices((), described_by, self.cache.has_synced, by_name):
+            names = {workload.metadata.name for workload in described_by}
+            strangers = await self.pod_groups.list_strangers(job.key.namespace)
+            others = [g for g in strangers if g.workload_name in names or controls(job, g.metadata)]
+            groups += others
+            for workload in described_by:
+                groups += await self._own_pod_groups(job, workload, others, by_name)
+        return tuple({group.metadata.name: group for group in groups}.values())
+
+    async def _own_pod_groups(
+        self, job: JobView, workload: Workload, others: list[PodGroup], by_name: bool
+    ) -> list[PodGroup]:
+        made = self.cache.pod_groups_of(workload) if self.cache.has_synced else ()
+        known = [g for g in made if is_ours(g.metadata) and (not job.delegated or controls(job, g.metadata))]
+        template, name = template_for(job, workload), workload.metadata.name
+        if template is None or cache_suffices(known, others, self.cache.has_synced, by_name):
+            return known
+        first = await self.pod_groups.get(workload.metadata.namespace, own_group_name(job, name, template.name))
+        return [first] if first is not None and first.workload_name == name else []
+
+    def _cached_for(self, job: JobView) -> Observed:
+        return self.cache.observe(job.key) if self.cache.has_synced else Observed(None)
+
+    async def _confirmed(self, seen: Observed, ref: JobRef, group: str, own: bool) -> Observed:
         """With the pods listed after the PodGroup was first seen and, if it is Muster's own, that read now.
 
-        If it still is the same object (by UID), then it has been there all the time, also when the pods were listed.
-        The Job comes last: that it is still there is what a pod waits for, and a list takes a while.
+        It reads the Job last, because the answer to a pod requires that the Job still exists.
         """
-        own_group = own_pod_group(seen)
-        if own_group is None or own_group.metadata.name != group:
-            return await self._with_followed_group(replace(seen, pods=await self.pods(ref)), ref)
-        pods, found = await asyncio.gather(self.pods(ref), self.pod_group(ref.key.namespace, group))
-        job = await self.job(ref)
-        others = tuple(other for other in seen.pod_groups if other.metadata.name != group)
-        groups = (*others, found) if found is not None else others
-        return await self._with_followed_group(replace(seen, job=job, pods=pods, pod_groups=groups), ref)
+        before = seen
+        if not own:
+            seen = replace(seen, pods=await self.pods.listed(ref))
+        else:
+            found = self.pod_groups.get(ref.key.namespace, group)
+            pods, now = await asyncio.gather(self.pods.listed(ref), found)
+            seen = replace(seen, job=await self.jobs.read(ref), pods=pods).with_pod_group(group, now)
+        seen = await self._with_followed_group(seen, ref)
+        return replace(seen, proof=seen.proof.after_read(group_uid=lasting_group(before, seen, group)))
 
-    async def at_rest(self, seen: Observed, ref: JobRef) -> Observed:
+    async def _at_rest(self, seen: Observed, ref: JobRef) -> Observed:
         """With the pods listed after the Job was seen suspended, and with the Job read after that."""
-        pods = await self.pods(ref)
-        return await self._with_followed_group(replace(seen, job=await self.job(ref), pods=pods), ref)
+        pods = await self.pods.listed(ref)
+        seen = replace(seen, job=await self.jobs.read(ref), pods=pods, proof=seen.proof.after_read(suspended=True))
+        return await self._with_followed_group(seen, ref)
 
     async def with_own_pair(self, seen: Observed, job: JobView) -> Observed:
-        """With what Muster has made for the Job, read by its names: nothing less proves that there is none."""
-        namespace, described = job.key.namespace, workloads_of(job, seen.workloads)
+        """With the objects that Muster created for the Job: only a read by name proves that they do not exist."""
+        described = workloads_of(job, seen.workloads)
         workloads = {workload.metadata.name: workload for workload in seen.workloads}
         groups = {group.metadata.name: group for group in seen.pod_groups}
         origins = {(w.metadata.name, t.name) for w in described if (t := template_for(job, w)) is not None}
         for nth in range(TRIED_NAMES):
             name = workload_name(job.key.name, job.uid, nth)
             origins.add((name, template_name(job.key.name)))
-            found = await self.workload(namespace, name)
+            found = await self.workloads.get(job.key.namespace, name)
             if found is None or workloads_of(job, [found]):
                 workloads |= {name: found} if found is not None else {}
                 break
         for group in await asyncio.gather(*(self._own_pod_group(job, *origin) for origin in origins)):
             groups |= {group.metadata.name: group} if group is not None else {}
-        return replace(seen, workloads=tuple(workloads.values()), pod_groups=tuple(groups.values()))
+        proof = seen.proof.after_read(own_pair_read=True)
+        return replace(seen, workloads=tuple(workloads.values()), pod_groups=tuple(groups.values()), proof=proof)
 
     async def _own_pod_group(self, job: JobView, workload: str, template: str) -> PodGroup | None:
         for nth in range(TRIED_NAMES):
-            group = await self.pod_group(job.key.namespace, own_group_name(job, workload, template, nth))
+            group = await self.pod_groups.get(job.key.namespace, own_group_name(job, workload, template, nth))
             if group is None or controls(job, group.metadata):
                 return group
         return None
 
-    async def live(self, ref: JobRef, thorough: bool = False, job: JobView | None = None) -> Observed:
-        """Everything read now: the Job, its pods, every Workload and PodGroup that could be its own.
-
-        Our own objects come from a trusted cache: if it lags, creating them answers AlreadyExists. Who will not create
-        (a dry run, the guard, or anybody who finds a stranger's) has to read them too.
-
-        `job` was read just now. Where nobody has seen the Job it is read first: if it is made up, that is all.
-        """
-        if job is None and not self.has_seen(ref):
-            job = await self.lookup.find(ref)
-            if job is None:
-                return Observed(None)
-        if job is not None:
-            pods, strangers = await asyncio.gather(self.pods(ref), self._strange_workloads(ref))
-        else:
-            job, pods, strangers = await asyncio.gather(self.job(ref), self.pods(ref), self._strange_workloads(ref))
-        if job is None:
-            return Observed(None)
-        by_name = thorough or not self.cache.has_synced
-        described = [workload for workload in strangers if describes(workload, job)]
-        own = await self._own_workloads(job, by_name or bool(described))
-        found = {w.metadata.name: w for w in (*described, *own)}
-        chosen = workloads_of(job, found.values())
-        groups = [*self._known_groups_of(job), *await self._groups_of(job, chosen, by_name)]
-        unique = {group.metadata.name: group for group in groups}
-        seen = Observed(job, tuple(found.values()), tuple(unique.values()), pods)
-        return await self._with_followed_group(seen, ref)
-
-    async def pods(self, ref: JobRef) -> Pods:
-        """Live, and cheap for a Job of any size: one living pod speaks for all, since membership is sticky.
-
-        The API server makes sure that it has seen the newest revision before it answers, which takes it up to 100 ms.
-        Nothing less proves that there are no pods; `recent_pods` is for those who only look for one.
-        """
-        first = await self._first_pod(ref, _ONE_PAGE)
-        if first is None or first.live:
-            return self._pods(first)
-        return self._pods(await self._first_pod(ref, {**_ONE_PAGE, "fieldSelector": LIVE}) or first)
-
-    async def recent_pods(self, ref: JobRef) -> Pods:
-        """What the API server has in memory: at once, and possibly some milliseconds old."""
-        return self._pods(await self._first_pod(ref, {"fieldSelector": LIVE, "resourceVersion": "0"}))
-
-    async def pod(self, ref: JobRef, name: str) -> Pods:
-        """One pod of the Job, as it is now."""
-        try:
-            pod = PodView.parse(await self.client.get(PODS, ref.key.namespace, name))
-        except NotFound:
-            return NO_PODS
-        return self._pods(pod) if pod.job == ref else NO_PODS
-
-    async def waits(self, ref: JobRef, group: str) -> bool:
-        """Is any of the Job's living pods in the group without a node? Only those without one are listed."""
-        query = {"labelSelector": f"{CONTROLLER_UID_LABEL}={ref.uid}", "fieldSelector": _UNBOUND, **_ONE_PAGE}
-        async for raw in every_item(self.client, PODS, ref.key.namespace, query):
-            pod = PodView.parse(raw)
-            leaves = mapping(raw, "metadata").get("deletionTimestamp") is not None
-            if pod.job == ref and not leaves and self.profile.group_of(pod) == group:
-                return True
-        return False
-
-    async def pod_group(self, namespace: str, name: str) -> PodGroup | None:
-        try:
-            raw = await self.client.get(pod_groups(self.profile), namespace, name)
-        except NotFound:
-            return None
-        group = self.profile.read_pod_group(raw)
-        self.cache.put_pod_group(group)
-        return group
-
-    async def workload(self, namespace: str, name: str) -> Workload | None:
-        try:
-            raw = await self.client.get(workloads(self.profile), namespace, name)
-        except NotFound:
-            return None
-        workload = self.profile.read_workload(raw)
-        self.cache.put_workload(workload)
-        return workload
-
-    def _pods(self, first: PodView | None) -> Pods:
-        if first is None:
-            return NO_PODS
-        if not first.live:
-            return Pods(exist=True, live=False)
-        return Pods(exist=True, live=True, group=self.profile.group_of(first), name=first.name)
-
-    async def job(self, ref: JobRef) -> JobView | None:
-        try:
-            job = JobView.parse(await self.client.get(JOBS, ref.key.namespace, ref.key.name))
-        except NotFound:
-            return None
-        return job if job.uid == ref.uid else None
-
-    async def _first_pod(self, ref: JobRef, selector: dict[str, str]) -> PodView | None:
-        # A label is no proof of ownership: pods that only claim to be the Job's are passed over.
-        params = {"labelSelector": f"{CONTROLLER_UID_LABEL}={ref.uid}", **selector}
-        async for raw in every_item(self.client, PODS, ref.key.namespace, params):
-            pod = PodView.parse(raw)
-            if pod.job == ref:
-                return pod
-        return None
-
-    async def _strange_workloads(self, ref: JobRef) -> list[Workload]:
-        found = []
-        async for raw in every_item(self.client, workloads(self.profile), ref.key.namespace, STRANGERS):
-            with suppress(Unreadable):
-                found.append(self.profile.read_workload(raw))
-        return found
-
-    async def _own_workloads(self, job: JobView, by_name: bool) -> list[Workload]:
-        known = (
-            [w for w in self.cache.observe(job.key).workloads if is_ours(w.metadata)] if self.cache.has_synced else []
-        )
-        if known or not by_name:
-            return known
-        first = await self.workload(job.key.namespace, workload_name(job.key.name, job.uid))
-        return [first] if first is not None else []
-
-    def _known_groups_of(self, job: JobView) -> list[PodGroup]:
-        """PodGroups that the Job controls, as far as the cache knows, also such whose Workload is gone."""
-        known = self.cache.observe(job.key).pod_groups if self.cache.has_synced else ()
-        return [group for group in known if controls(job, group.metadata)]
-
-    async def _groups_of(self, job: JobView, described_by: list[Workload], by_name: bool) -> list[PodGroup]:
-        """Those made from one of the Workloads, and those that the Job controls without any (somebody made them so)."""
-        if not described_by and not by_name:
-            return []
-        names = {workload.metadata.name for workload in described_by}
-        found = [
-            g for g in await self._strange_pod_groups(job) if g.workload_name in names or controls(job, g.metadata)
-        ]
-        for workload in described_by:
-            found += await self._own_pod_groups(job, workload, by_name or bool(found))
-        return found
-
-    async def _strange_pod_groups(self, job: JobView) -> list[PodGroup]:
-        found = []
-        async for raw in every_item(self.client, pod_groups(self.profile), job.key.namespace, STRANGERS):
-            with suppress(Unreadable):
-                found.append(self.profile.read_pod_group(raw))
-        return found
-
-    async def _own_pod_groups(self, job: JobView, workload: Workload, by_name: bool) -> list[PodGroup]:
-        made = self.cache.pod_groups_of(workload) if self.cache.has_synced else ()
-        known = [g for g in made if is_ours(g.metadata) and (not job.delegated or controls(job, g.metadata))]
-        template = template_for(job, workload)
-        if known or not by_name or template is None:
-            return known
-        name = workload.metadata.name
-        first_name = own_group_name(job, name, template.name)
-        first = await self.pod_group(workload.metadata.namespace, first_name)
-        return [first] if first is not None and first.workload_name == name else []
+    async def _with_stored(self, seen: Observed, resize: ResizeNeeded) -> Observed:
+        """From the API server: the informer may be behind, and does not keep all fields."""
+        metadata = resize.group.metadata
+        found = await self.pod_groups.get_stored(metadata.namespace, metadata.name)
+        if found is None:  # it was deleted, and the stream has shown that before: nothing else wakes Muster
+            self.cache.drop_pod_group(metadata)
+            return replace(seen.with_pod_group(metadata.name, None), replaced=Replaced(resize, None, by_us=False))
+        now, raw = found
+        stored = StoredPodGroup(metadata.name, raw, self.attempts.requested_size(now.metadata.uid))
+        return replace(seen.with_pod_group(metadata.name, now), stored=stored)
 
     async def _with_followed_group(self, seen: Observed, ref: JobRef) -> Observed:
-        """Make sure that the group which living pods name is among what was seen, if it exists."""
-        name = seen.pods.group if seen.pods else ""
-        if not name or any(group.metadata.name == name for group in seen.pod_groups):
+        """Add the group that running or pending pods name, if it exists."""
+        return await self._with_pod_group(seen, ref, seen.pods.group if seen.pods else "")
+
+    async def _with_pod_group(self, seen: Observed, ref: JobRef, name: str) -> Observed:
+        if not name or seen.job is None or seen.pod_group(name) is not None:
             return seen
-        group = await self.pod_group(ref.key.namespace, name)
+        group = await self.pod_groups.get(ref.key.namespace, name)
         return seen if group is None else replace(seen, pod_groups=(*seen.pod_groups, group))

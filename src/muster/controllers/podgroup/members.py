@@ -1,4 +1,4 @@
-"""Which pods belong to which PodGroup, where pods say so by annotation. Kept by a reflector."""
+"""The members of each PodGroup, where pods name their PodGroup in an annotation. A reflector fills the index."""
 
 import logging
 from collections import defaultdict
@@ -11,7 +11,6 @@ from muster.api.pod import PodView
 from muster.api.wire import Unreadable, mapping, text
 from muster.kube.client import Object
 from muster.runtime.internal_errors import InternalErrors, name_of
-from muster.runtime.metrics import Metrics
 from muster.runtime.tasks import Task
 
 logger = logging.getLogger(__name__)
@@ -19,16 +18,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Members:
-    """The pods of each PodGroup, as the pod reflector shows them.
+    """The pods of each PodGroup, from the pod reflector.
 
-    Owns the index. It calls `on_change` with the key of each group whose members change.
+    Owns the index. The reflector writes it; the PodGroup protection and the gang status read it. It sends no request.
     """
 
     on_change: Callable[[ObjectKey], None]
-    """Told the PodGroup whose members changed."""
-    errors: InternalErrors = field(default_factory=lambda: InternalErrors(Metrics()))
+    """Called with the key of each PodGroup whose members change."""
+    errors: InternalErrors
     has_synced: bool = False
-    """Everything was listed and the stream is up: who is not here does not exist."""
+    """Everything was listed and the stream is up: a pod that is missing here does not exist."""
     _pods: dict[ObjectKey, PodView] = field(default_factory=dict)
     _groups: defaultdict[ObjectKey, set[ObjectKey]] = field(default_factory=lambda: defaultdict(set))
 
@@ -39,8 +38,8 @@ class Members:
         try:
             return PodView.parse(item)
         except Unreadable as error:
-            logger.warning("passed over a pod that cannot be read: %s", error)
-        except Exception as error:  # noqa: BLE001 - a bug that one pod meets must not hide all the others
+            logger.warning("skipped a pod that cannot be read: %s", error)
+        except Exception as error:  # noqa: BLE001 - a bug on one pod must not hide all others
             self.errors.note(Task.POD_REFLECTOR, name_of(item), error)
         return None
 
@@ -55,7 +54,7 @@ class Members:
     def changed(self, pod: PodView) -> None:
         try:
             self._put(pod)
-        except Exception as error:  # noqa: BLE001 - likewise
+        except Exception as error:  # noqa: BLE001 - as above
             self.errors.note(Task.POD_REFLECTOR, f"{pod.namespace}/{pod.name}", error)
 
     def _put(self, pod: PodView) -> None:

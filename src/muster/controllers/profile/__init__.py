@@ -1,1 +1,1 @@
-"""Which API profile a replica works with: all replicas agree on one."""
+"""The API profile of this replica: all replicas agree on one."""

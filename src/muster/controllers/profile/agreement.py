@@ -1,19 +1,18 @@
-"""Where replicas agree on one API profile: an annotation of their Lease."""
+"""How the replicas agree on one API profile: with an annotation of their Lease."""
 
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from muster.api.lease import with_annotations
+from muster.api.lease import agreed_on, read_lease
 from muster.api.profile import ApiProfile, profile_named
-from muster.api.wire import Unreadable, mapping, text
+from muster.api.wire import Unreadable
 from muster.kube.client import KubeClient, Object
 from muster.kube.errors import Conflict, NotFound
 from muster.kube.resources import LEASES
 
-PROFILE_ANNOTATION = "muster.dev/api-profile"
 SETTLE_SECONDS = 5.0
-"""From an agreement on another profile until it is used: by then every replica has read it, and has stopped."""
+"""The time from an agreement on another profile to its use. By then every replica has read it and stopped."""
 
 
 class Agreement(Protocol):
@@ -24,11 +23,11 @@ class Agreement(Protocol):
         """The profile that all replicas use; None if they have not agreed yet. Raises `KubeError`."""
 
     async def agree(self, on: ApiProfile, instead_of: ApiProfile | None) -> None:
-        """Write it for all, unless another has written something else meanwhile. Raises `KubeError`."""
+        """Write the profile for all replicas, unless another replica has changed the agreement. Raises `KubeError`."""
 
 
 class OwnAgreement:
-    """For a Muster that knows of no other replica. It lasts as long as the process."""
+    """For a single process without other replicas. It lasts as long as the process."""
 
     settle_seconds = 0.0
 
@@ -45,7 +44,11 @@ class OwnAgreement:
 
 @dataclass(slots=True)
 class LeaseAgreement:
-    """The election makes the Lease and keeps its annotations. If somebody deletes it, the agreement is written anew."""
+    """The agreement in an annotation of the Lease. Owns nothing; reads the Lease and writes that annotation.
+
+    The election creates the Lease and keeps its annotations. If it is deleted, the leader writes the agreement
+    again.
+    """
 
     client: KubeClient
     namespace: str
@@ -60,8 +63,8 @@ class LeaseAgreement:
         lease = await self._lease()
         if lease is None or _agreed(lease) != instead_of:
             return
-        changed = with_annotations(lease, {PROFILE_ANNOTATION: on.name})
-        with suppress(Conflict, NotFound):  # it was changed by another: decide again
+        changed = agreed_on(lease, on.name)
+        with suppress(Conflict, NotFound):  # another replica changed it: decide again
             await self.client.replace(LEASES, self.namespace, self.name, changed)
 
     async def _lease(self) -> Object | None:
@@ -73,6 +76,6 @@ class LeaseAgreement:
 
 def _agreed(lease: Object) -> ApiProfile | None:
     try:
-        return profile_named(text(mapping(mapping(lease, "metadata"), "annotations"), PROFILE_ANNOTATION))
+        return profile_named(read_lease(lease).profile)
     except Unreadable:
         return None

@@ -1,7 +1,7 @@
-"""Why Muster did what it did, or said nothing. Events, refusals, logs, metrics and the docs use no other words."""
+"""The reasons for what Muster did or did not do. Events, refusals, logs, metrics and docs share them."""
 
-from muster.core.reasons.decisions import Kind, Reason
+from muster.core.reasons.decisions import Reason, ReasonKind
 from muster.core.reasons.events import EventReason
 from muster.core.reasons.silences import SilenceReason
 
-__all__ = ["EventReason", "Kind", "Reason", "SilenceReason"]
+__all__ = ["EventReason", "Reason", "ReasonKind", "SilenceReason"]

@@ -1,15 +1,18 @@
-"""The reasons of events: what people see in `kubectl describe job`."""
+"""The reasons of events, as `kubectl describe job` shows them."""
 
 from muster.core.reasons.explained import Explained
 
 
 class EventReason(Explained):
     WORKLOAD_CREATED = "WorkloadCreated", "Muster created the Job's Workload"
-    POD_GROUP_CREATED = "PodGroupCreated", "Muster created the Job's PodGroup; pods are let in from now on"
-    GANG_SCHEDULED = "GangScheduled", "the whole gang has its nodes"
+    POD_GROUP_CREATED = "PodGroupCreated", "Muster created the Job's PodGroup, and now admits the Job's pods"
+    GANG_SCHEDULED = "GangScheduled", "all pods of the gang are scheduled"
     GANG_WAITING = (
         "GangWaiting",
-        "the gang has been without nodes for some seconds; the message says why, and a change is posted again",
+        (
+            "the gang has not been scheduled for some seconds; the message says why, and Muster posts it again when "
+            "the reason changes"
+        ),
         "make room, or do what the message says; `GangScheduled` says when the gang starts",
     )
     GANG_NOT_HELD = (
@@ -24,8 +27,8 @@ class EventReason(Explained):
     )
     POLICY_DROPPED = (
         "PolicyDropped",
-        "the API server did not keep a field of the gang's objects: its gate is off",
-        "switch on the gate that the message names and create the Job again, or do without",
+        "the API server did not store a field of the gang's objects: its feature gate is off",
+        "turn on the feature gate that the message names and create the Job again, or run without the field",
     )
     PAIR_RELEASED = "PairReleased", "the Job is suspended, and Muster deleted an object of its pair (releaseOnSuspend)"
     PARALLELISM_REFUSED = (
@@ -33,26 +36,26 @@ class EventReason(Explained):
         "Muster refused a change of the Job's parallelism; the message is that of the refusal",
         "do what the message says",
     )
-    NAME_TAKEN = "NameTaken", "somebody else's object has the name that Muster wanted; Muster uses the next one"
+    NAME_TAKEN = "NameTaken", "an object of another owner has the name that Muster needs; Muster uses the next name"
     STANDING_ASIDE = (
         "StandingAside",
-        "Muster leaves the Job alone, for the reason that follows",
-        "look the reason up above; the pods do not wait for Muster",
+        "Muster forms no gang for the Job; the message begins with the reason",
+        "find that reason on this page; the pods do not wait for Muster",
     )
     INTENT_IGNORED = (
         "IntentIgnored",
-        "the annotation muster.dev/scheduling is wrong or not supported here, and Muster ignores it",
+        "the annotation muster.dev/scheduling is invalid or not supported here, and Muster ignores it",
         "correct the field that the message names",
     )
     INTENT_WITHOUT_EFFECT = (
         "IntentWithoutEffect",
-        "the annotation muster.dev/scheduling asks for something else than the Job's PodGroup was made with",
+        "the annotation muster.dev/scheduling differs from what the Job's PodGroup was created with",
         "delete the Job and create it again, or set the annotation back",
     )
     GROUP_LOST = (
         "GroupLost",
-        "somebody's own PodGroup was deleted while pods were in it; they wait until it is back",
-        "create the PodGroup again",
+        "a PodGroup was deleted while pods were in it, and Muster cannot create it; they wait until it exists again",
+        "do what the reason in the message asks for",
     )
     GANG_RESIZED = "GangResized", "Muster gave the gang another size, so that pods that wait for it can start"
     GANG_NOT_RESIZED = (
@@ -62,6 +65,6 @@ class EventReason(Explained):
     )
     INTERNAL_ERROR = (
         "InternalError",
-        "a bug in Muster: it failed on this Job, which concerns no other Job, and tries again",
+        "a bug in Muster: it failed on this Job and retries; other Jobs are not affected",
         "report it with what the log says about the Job; exclude the namespace to start the Job without a gang",
     )

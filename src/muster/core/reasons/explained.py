@@ -1,4 +1,4 @@
-"""A word that people can look up in docs/reasons.md."""
+"""A reason that docs/reasons.md explains."""
 
 from enum import StrEnum
 

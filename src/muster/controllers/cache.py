@@ -1,21 +1,21 @@
-"""What the watch streams and our own writes have shown so far. A cache may say "it is there"; it never proves absence.
+"""The cache of what watch streams and Muster's own writes have shown. An object in it existed; absence proves nothing.
 
-Every entry carries a resourceVersion, and an older one never replaces a newer one: streams, re-lists and own writes
-arrive in any order. The exception is a cluster whose etcd was restored from a backup: its revisions start again at an
-older number, and everything cached would stay newer than what is really there. A consistent list shows that: its
-revision is at least that of everything seen before it was asked for. If it is older, then history was rewound, and the
-list replaces all that is cached of its kind (`rewound`).
+Every entry has a resourceVersion, and an older one never replaces a newer one, because streams, re-lists and own writes
+arrive in any order. The exception is a cluster whose etcd was restored from a backup: its resourceVersions start again
+at a lower number, so that all cached entries look newer than the real ones. A consistent list shows this: its
+resourceVersion is at least that of everything seen before the request. If it is lower, history was rewound, and the
+list replaces all cached objects of its kind (`rewound`).
 
-An object that a stream has shown to be deleted stays away: its UID never lives again (`for_good`). An answer that shows
-it, and arrives later, puts nothing in: nobody would ever take that out again, and a Job would wait for the end of a
-PodGroup that ended long ago. A 404 proves less, since an API server that starts may answer so for a while.
+An object that a stream showed as deleted is never added again, since its UID is never reused (`for_good`). A late
+answer that still shows it is ignored: nothing would ever remove that entry, and a Job would wait forever for the end of
+a PodGroup that is gone. A 404 is a weaker proof, since an API server that is starting may return it for a while.
 
-Workloads and PodGroups are kept as the bytes of their JSON, and read when somebody asks for them: as models they take
-ten times the memory, and a cluster has two of them for every gang.
+Workloads and PodGroups are kept as JSON bytes and parsed on use: as models they need ten times the memory, and a
+cluster has two of them for every gang.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
@@ -28,9 +28,9 @@ from muster.core.observed import Observed
 from muster.runtime.ttl_cache import TtlCache
 
 Item = TypeVar("Item", Workload, PodGroup)
-Kind = type[JobView] | type[Workload] | type[PodGroup]
+CachedObject = JobView | Workload | PodGroup
 GONE_SECONDS = 600.0
-"""No answer is on its way for longer."""
+"""No answer takes longer than this to arrive."""
 
 
 class _Entry(NamedTuple):
@@ -42,7 +42,7 @@ class _Entry(NamedTuple):
 
 @dataclass(slots=True)
 class _Shelf(Generic[Item]):
-    """One kind of object, by namespace and name, and by the keys that other objects know it under."""
+    """The objects of one kind, by namespace and name, and by the keys under which other objects refer to them."""
 
     model: type[Item]
     keys_of: Callable[[Item], list[object]]
@@ -98,7 +98,7 @@ class _Shelf(Generic[Item]):
         return tuple(item for item in found if item is not None)
 
     def unlisted(self, listed: set[Uid], listed_at: str) -> list[Item]:
-        """What a full list, made at this revision, does not show."""
+        """The objects that are missing in a full list of this resourceVersion."""
         gone = [
             at
             for at, entry in self.entries.items()
@@ -112,22 +112,32 @@ class _Shelf(Generic[Item]):
 class Cache:
     """The Jobs, Workloads and PodGroups that this replica has seen.
 
-    Intake, resync and our own writes fill it; controllers and webhooks read it. It never calls the API server.
+    Owns these objects, the number of gangs in each state and the newest revision of each kind. The intake writes it.
+    `kube.objects` and `JobReader` write what the API server answers. Controllers, webhooks and the resync read it. It
+    sends no request.
     """
 
-    has_synced: bool = False
-    """The streams are up and everything has been listed: what is here was really there a moment ago."""
+    _has_synced: bool = False
     jobs: dict[JobKey, JobView] = field(default_factory=dict)
     gangs: Counter[GangState] = field(default_factory=Counter)
-    """How many PodGroups of Jobs are in which state."""
-    newest: Counter[Kind] = field(default_factory=Counter)
-    """The newest revision of each kind that was seen."""
+    """The number of PodGroups of Jobs in each state."""
+    newest: Counter[type[CachedObject]] = field(default_factory=Counter)
+    """The newest resourceVersion of each kind that was seen."""
     _gone_jobs: TtlCache[Uid, bool] = field(default_factory=lambda: TtlCache(GONE_SECONDS))
     _workloads: _Shelf[Workload] = field(default_factory=lambda: _Shelf(Workload, _workload_keys))
     _pod_groups: _Shelf[PodGroup] = field(default_factory=lambda: _Shelf(PodGroup, _pod_group_keys))
 
+    @property
+    def has_synced(self) -> bool:
+        """The streams are up and everything was listed: the cached objects existed a moment ago."""
+        return self._has_synced
+
+    def mark_synced(self, has_synced: bool) -> None:
+        """The watching thread calls this when its streams are up, and when they end."""
+        self._has_synced = has_synced
+
     def observe(self, key: JobKey) -> Observed:
-        """All that is known about a Job, its pods aside: those are read live."""
+        """Everything known about a Job except its pods, which are read live."""
         job = self.jobs.get(key)
         workloads = self._workloads.find(key)
         groups = {g.metadata.name: g for workload in workloads for g in self.pod_groups_of(workload)}
@@ -139,7 +149,7 @@ class Cache:
         return self._pod_groups.get((namespace, name))
 
     def every_pod_group(self) -> Iterator[PodGroup]:
-        """One at a time, also while the cache changes."""
+        """All PodGroups, one at a time. The cache may change in the meantime."""
         for at in list(self._pod_groups.entries):
             if (group := self._pod_groups.get(at)) is not None:
                 yield group
@@ -148,7 +158,7 @@ class Cache:
         return self._pod_groups.find(key_of(workload.metadata))
 
     def put_job(self, job: JobView) -> bool:
-        """True if anything changed that a decision looks at."""
+        """True if a field changed that a decision depends on."""
         known = self.jobs.get(job.key)
         if self._gone_jobs.recall(job.uid):
             return False
@@ -168,7 +178,7 @@ class Cache:
         return True
 
     def put_workload(self, workload: Workload) -> bool:
-        """True if it appeared, or began to vanish: nothing else about it ever changes."""
+        """True if the Workload is new or is being deleted now. Nothing else about it ever changes."""
         self._saw(Workload, workload.metadata.resource_version)
         return self._workloads.put(workload)
 
@@ -176,7 +186,7 @@ class Cache:
         return self._workloads.drop(metadata, for_good)
 
     def put_pod_group(self, group: PodGroup) -> bool:
-        """Likewise. The scheduler's reports in its status change nothing for the Job."""
+        """True if the PodGroup is new or is being deleted now. Its status does not matter for the Job."""
         at = key_of(group.metadata)
         self._saw(PodGroup, group.metadata.resource_version)
         before = self._pod_groups.get(at)
@@ -196,7 +206,7 @@ class Cache:
                 self.gangs[group.state] += change
 
     def jobs_of(self, thing: Workload | PodGroup) -> set[JobKey]:
-        """The Jobs that a change of the object concerns."""
+        """The Jobs that a change of the object affects."""
         namespace = thing.metadata.namespace
         keys = set()
         owner = thing.metadata.controller
@@ -209,28 +219,20 @@ class Cache:
             described = workload.job_key if workload else None
         return keys | ({described} if described else set())
 
-    def forget_except(
-        self, jobs: set[Uid], workloads: set[Uid], pod_groups: set[Uid], listed_at: tuple[str, str, str]
-    ) -> set[JobKey]:
-        """Drop what a full list, made at these revisions, no longer shows; the Jobs that this concerns."""
-        concerned: set[JobKey] = set()
-        for job in [
-            j for j in self.jobs.values() if j.uid not in jobs and not _is_older(listed_at[0], j.resource_version)
-        ]:
-            self.drop_job(job.key, job.uid)
-            concerned.add(job.key)
-        for workload in self._workloads.unlisted(workloads, listed_at[1]):
-            concerned |= self.jobs_of(workload)
-            self.drop_workload(workload.metadata)
-        for group in self._pod_groups.unlisted(pod_groups, listed_at[2]):
-            concerned |= self.jobs_of(group)
-            self.drop_pod_group(group.metadata)
-        return concerned
+    def unlisted(self, kind: type[CachedObject], listed: set[Uid], listed_at: str) -> Sequence[CachedObject]:
+        """The objects of this kind that a full list of this resourceVersion does not contain."""
+        if kind is JobView:
+            return [
+                job
+                for job in self.jobs.values()
+                if job.uid not in listed and not _is_older(listed_at, job.resource_version)
+            ]
+        return (self._workloads if kind is Workload else self._pod_groups).unlisted(listed, listed_at)
 
-    def rewound(self, kind: Kind, listed_at: str, newest: int) -> bool:
-        """True if a consistent list is older than what had been seen of its kind before it was asked for.
+    def rewound(self, kind: type[CachedObject], listed_at: str, newest: int) -> bool:
+        """True if a consistent list is older than what was seen of its kind before the request.
 
-        Then everything of the kind is dropped, for the list to put in again.
+        All objects of the kind are then dropped, and the list adds them again.
         """
         if not listed_at.isdecimal() or int(listed_at) >= newest:
             return False
@@ -245,7 +247,7 @@ class Cache:
             self.gangs.clear()
         return True
 
-    def _saw(self, kind: Kind, version: str) -> None:
+    def _saw(self, kind: type[CachedObject], version: str) -> None:
         if version.isdecimal():
             self.newest[kind] = max(self.newest[kind], int(version))
 
@@ -264,5 +266,5 @@ def _pod_group_keys(group: PodGroup) -> list[object]:
 
 
 def _is_older(version: str, than: str) -> bool:
-    """Resource versions of one server are comparable numbers; what is not a number is taken as it comes."""
+    """resourceVersions of one server are comparable numbers. One that is not a number is never older."""
     return version.isdecimal() and than.isdecimal() and int(version) < int(than)
