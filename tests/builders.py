@@ -251,8 +251,8 @@ class PodGroupBuilder(Builder):
     def scheduled(self, status: str = "True", message: str = "", when: str = LONG_AGO) -> Self:
         """The scheduler's word on the group."""
         reason = "Scheduled" if status == "True" else "Unschedulable"
-        told = {"status": status, "reason": reason, "message": message, "lastTransitionTime": when}
-        return self.reporting({"type": "PodGroupScheduled", **told})
+        condition = {"status": status, "reason": reason, "message": message, "lastTransitionTime": when}
+        return self.reporting({"type": "PodGroupScheduled", **condition})
 
     def read(self) -> PodGroup:
         return NATIVE.read_pod_group(self.build())

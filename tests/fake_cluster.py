@@ -1,8 +1,8 @@
-"""A model of the API server and its controllers, in memory, as far as Muster leans on them.
+"""A model of the API server and its controllers, in memory, limited to what Muster uses.
 
 It has UIDs, resource versions, AlreadyExists, selectors, paging, preconditions, the admission of PodGroups, the
-PodGroup protection, and a garbage collector that runs when told to. What it gets wrong is a bug of the model: the same
-stories are told on a real API server by the end-to-end tests.
+PodGroup protection, and a garbage collector that runs on demand. What it gets wrong is a bug of the model: the
+end-to-end tests run the same scenarios on a real API server.
 """
 
 import asyncio

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from muster.api.job import JobView
-from muster.core.eligibility import Policy, skip_reason
+from muster.core.eligibility import skip_reason
+from muster.core.policy import Policy
 from tests.builders import Object
 from tests.fake_cluster import MUSTER, Change, FakeCluster, controller_uid, group_of, is_live
 
@@ -19,7 +20,7 @@ class Oracle:
         self.resizes = resizes
         """There are gangs to resize: Muster may replace its own PodGroups, and nothing else."""
         self.releases = releases
-        """Muster may delete its own PodGroup of a suspended Job without living pods."""
+        """Muster may delete its own PodGroup of a suspended Job without running or pending pods."""
         self.violations: list[str] = []
         self.created_at: dict[str, int] = {}
         """Revision at which each object was made, by UID."""
@@ -54,12 +55,12 @@ class Oracle:
             yield f"I2: {change.plural} {change.name} belongs to no Job"
 
     def _released(self, change: Change) -> Iterator[str]:
-        """What Muster releases has no living pods, so that no member ever loses its group by it."""
+        """What Muster releases has no running or pending pods, so that no member ever loses its group by it."""
         if change.plural != "podgroups" or change.verb == "ADDED" or not self._is_release(change):
             return
         members = [pod for pod in self.cluster.find("pods") if is_live(pod) and group_of(pod) == change.name]
         if members:
-            yield f"Muster released PodGroup {change.name} of {len(members)} living pods"
+            yield f"Muster released PodGroup {change.name} of {len(members)} running or pending pods"
 
     def _is_release(self, change: Change) -> bool:
         """What Muster deletes, unless it gives a Job that runs a group of another size."""
@@ -102,7 +103,7 @@ class Oracle:
             groups.setdefault(controller_uid(pod), set()).add(group_of(pod))
         for uid, named in groups.items():
             if len(named) > 1:
-                yield f"sticky: living pods of Job {uid} name {sorted(named)}"
+                yield f"sticky: running or pending pods of Job {uid} name {sorted(named)}"
 
 
 def is_ours(thing: Object) -> bool:
@@ -115,7 +116,7 @@ def workload_named_by(group: Object) -> str:
 
 
 def wrong_in_the_end(cluster: FakeCluster) -> Iterator[str]:
-    """I2, I3, I9, I11: no orphans; every Job has all its pods, as one gang or with a Reason that can be read."""
+    """I2, I3, I9, I11: no orphans; every Job has all its pods, either as one gang or with a Reason in an event."""
     jobs = {job["metadata"]["uid"]: JobView.parse(job) for job in cluster.find("jobs")}
     for plural in (*OURS, "pods"):
         for thing in cluster.find(plural):
@@ -141,25 +142,25 @@ def _wrong_with_job(cluster: FakeCluster, job: JobView) -> Iterator[str]:
     else:
         for group in groups:
             exists = ("podgroups", job.key.namespace, group) in cluster.objects
-            if not exists and not (_told(cluster, job, "GroupLost") or _told(cluster, job, "GangNotResized")):
+            if not exists and not (_events_on(cluster, job, "GroupLost") or _events_on(cluster, job, "GangNotResized")):
                 yield f"I4: the group {group!r} of Job {job.key} is missing, and nothing says why"
 
 
 def without_a_node(cluster: FakeCluster) -> Iterator[str]:
-    """Where there are nodes, every pod that lives in the end has one, or its Job is told why not."""
-    told = {
+    """Where there are nodes, every pod that lives in the end has one, or an event on its Job says why not."""
+    explained = {
         e["involvedObject"]["uid"] for e in cluster.find("events") if e["reason"] in {"GangNotResized", "GroupLost"}
     }
     for pod in cluster.find("pods"):
-        if is_live(pod) and group_of(pod) and not pod["spec"].get("nodeName") and controller_uid(pod) not in told:
-            yield f"pod {pod['metadata']['name']} waits for ever"
+        if is_live(pod) and group_of(pod) and not pod["spec"].get("nodeName") and controller_uid(pod) not in explained:
+            yield f"pod {pod['metadata']['name']} waits forever"
 
 
 def standing_aside(cluster: FakeCluster, job: JobView) -> list[str]:
-    return _told(cluster, job, "StandingAside")
+    return _events_on(cluster, job, "StandingAside")
 
 
-def _told(cluster: FakeCluster, job: JobView, reason: str) -> list[str]:
+def _events_on(cluster: FakeCluster, job: JobView, reason: str) -> list[str]:
     return [
         event["message"]
         for event in cluster.find("events", job.key.namespace)

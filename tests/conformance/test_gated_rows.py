@@ -11,6 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.clusters.muster import Muster
+from tests.clusters.objects import all_pods, events_on, gang_job, is_bound
+from tests.clusters.profiles import NATIVE
+from tests.clusters.site import started_site
+from tests.clusters.waiting import eventually
 from tests.conformance.test_validation_rows import POD, refusal
 from tests.conformance.validation.rows import (
     HIGH,
@@ -23,11 +28,7 @@ from tests.conformance.validation.rows import (
     topology,
     workload,
 )
-from tests.conformance.validation.sites import NATIVE, Site, prepared
-from tests.e2e.support.clusters import start_cluster
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import all_pods, events_on, gang_job, is_bound
-from tests.e2e.support.waiting import eventually
+from tests.conformance.validation.servers import Server, prepared
 
 PARTS = ("TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption", "DRAWorkloadResourceClaims")
 ALL = (*PARTS, "GangScheduling", "GenericWorkload", "WorkloadWithJob")
@@ -59,7 +60,7 @@ CHANGES: dict[str, Object] = {
 class Gated:
     """A server whose gates were on when these were made, and are off now."""
 
-    site: Site
+    server: Server
     group: Object
     workload: Object
     pod: Object
@@ -68,83 +69,79 @@ class Gated:
 
     def restart(self, *gates: str, on: bool) -> None:
         switched = ",".join(f"{gate}={str(on).lower()}" for gate in gates)
-        self.site.cluster.restart(f"--apiserver-flag=--feature-gates={switched}")
+        self.server.site.cluster.restart(f"--apiserver-flag=--feature-gates={switched}")
 
 
 @pytest.fixture(scope="module")
 def gated() -> Iterator[Gated]:
-    cluster = start_cluster("gates", "--profile", "native", "--nodes", "1")
-    try:
-        with prepared(NATIVE, cluster) as site:
-            pod = {"metadata": {"name": "grouped"}, "spec": {**POD, "schedulingGroup": {"podGroupName": "some"}}}
-            made = Gated(
-                site,
-                site.create("podgroups", group(**EVERYTHING)),
-                site.create("workloads", workload(template(**EVERYTHING))),
-                site.api.create("pods", pod, site.namespace),
-                site.create("workloads", workload(template(**EVERYTHING), controllerRef=TRAIN)),
-            )
-            made.restart(*PARTS, on=False)
-            yield made
-    finally:
-        cluster.down()
+    with started_site(NATIVE, "gates", "--nodes", "1") as site, prepared(site) as server:
+        pod = {"metadata": {"name": "grouped"}, "spec": {**POD, "schedulingGroup": {"podGroupName": "some"}}}
+        made = Gated(
+            server,
+            server.create("podgroups", group(**EVERYTHING)),
+            server.create("workloads", workload(template(**EVERYTHING))),
+            server.api.create("pods", pod, server.namespace),
+            server.create("workloads", workload(template(**EVERYTHING), controllerRef=TRAIN)),
+        )
+        made.restart(*PARTS, on=False)
+        yield made
 
 
 @pytest.mark.parametrize("row", GATED)
-def test_on_create_a_gated_field_is_dropped_right_or_wrong(gated: Gated, row: str) -> None:
+def test_a_gated_field_is_dropped_on_create_valid_or_not(gated: Gated, row: str) -> None:
     """The default comes back after the drop: a PodGroup that asked for disruptionMode PodGroup reads as Pod."""
-    spec = gated.site.create("podgroups", group(**GATED[row]))["spec"]
+    spec = gated.server.create("podgroups", group(**GATED[row]))["spec"]
     assert spec.pop("disruptionMode") == "Pod"
     assert not spec.keys() & (EVERYTHING.keys() | {"priority"})
-    (only,) = gated.site.create("workloads", workload(template(**GATED[row])))["spec"]["podGroupTemplates"]
+    (only,) = gated.server.create("workloads", workload(template(**GATED[row])))["spec"]["podGroupTemplates"]
     assert not {field for field, value in only.items() if value} & (EVERYTHING.keys() | {"priority"})
 
 
 @pytest.mark.parametrize("row", CHANGES)
-def test_what_was_there_may_stay_and_may_not_change(gated: Gated, row: str) -> None:
-    assert gated.site.update("podgroups", {**gated.group})["spec"] == gated.group["spec"]
+def test_a_stored_gated_field_may_stay_and_may_not_change(gated: Gated, row: str) -> None:
+    assert gated.server.update("podgroups", {**gated.group})["spec"] == gated.group["spec"]
     (field,) = CHANGES[row]
     body = {**gated.group, "spec": {**gated.group["spec"], **CHANGES[row]}}
-    assert f"spec.{field}" in refusal(lambda: gated.site.update("podgroups", body))
+    assert f"spec.{field}" in refusal(lambda: gated.server.update("podgroups", body))
 
 
 def test_v36_55_the_status_of_claims_that_were_there_is_kept(gated: Gated) -> None:
     status = {"conditions": [condition()], "resourceClaimStatuses": [{"name": "claim"}]}
-    told = gated.site.update("podgroups", {**gated.group, "status": status}, "/status")
-    assert told["status"]["resourceClaimStatuses"] == status["resourceClaimStatuses"]
-    without = gated.site.create("podgroups", group())
-    told = gated.site.update("podgroups", {**without, "status": status}, "/status")
-    assert "resourceClaimStatuses" not in told["status"]
+    updated = gated.server.update("podgroups", {**gated.group, "status": status}, "/status")
+    assert updated["status"]["resourceClaimStatuses"] == status["resourceClaimStatuses"]
+    without = gated.server.create("podgroups", group())
+    updated = gated.server.update("podgroups", {**without, "status": status}, "/status")
+    assert "resourceClaimStatuses" not in updated["status"]
 
 
 def test_v36_72_a_gated_field_that_an_update_adds_is_dropped(gated: Gated) -> None:
-    made = gated.site.create("workloads", workload())
+    made = gated.server.create("workloads", workload())
     for changes in (topology("foo"), claims(claim()), {"disruptionMode": "Pod"}):
-        updated = gated.site.update("workloads", {**made, "spec": workload(template(**changes))})
+        updated = gated.server.update("workloads", {**made, "spec": workload(template(**changes))})
         assert updated["spec"] == made["spec"]
 
 
-def test_muster_tells_what_was_dropped_and_why(gated: Gated, tmp_path: Path) -> None:
-    api, namespace = gated.site.api, gated.site.namespace
+def test_muster_posts_which_fields_were_dropped_and_why(gated: Gated, tmp_path: Path) -> None:
+    api, namespace = gated.server.api, gated.server.namespace
     size = gated.described["spec"]["podGroupTemplates"][0]["schedulingPolicy"]["gang"]["minCount"]
-    with Muster(gated.site.cluster.muster_kubeconfig(), api, tmp_path / "muster.log"):
+    with Muster(gated.server.site.cluster.muster_kubeconfig(), api, tmp_path / "muster.log"):
         api.create("jobs", gang_job("train", size), namespace)
         api.create("jobs", gang_job("urgent", size, pod={"priorityClassName": HIGH}), namespace)
-        (told,) = eventually(lambda: events_on(api, namespace, "train", "PolicyDropped"), "it is told")
-        assert told["type"] == "Warning"
-        assert "of PodGroup " in told["message"]
+        (event,) = eventually(lambda: events_on(api, namespace, "train", "PolicyDropped"), "the event is posted")
+        assert event["type"] == "Warning"
+        assert "of PodGroup " in event["message"]
         for field, gate in zip(EVERYTHING, (PARTS[0], PARTS[1], PARTS[1], PARTS[2]), strict=True):
-            assert f"{field} (feature gate {gate} is off)" in told["message"]
-        (told,) = eventually(lambda: events_on(api, namespace, "urgent", "PolicyDropped"), "it is told")
-        kept = f"The API server did not keep priorityClassName (feature gate {PARTS[1]} is off) of Workload urgent-"
-        assert told["message"].startswith(kept)
+            assert f"{field} (feature gate {gate} is off)" in event["message"]
+        (event,) = eventually(lambda: events_on(api, namespace, "urgent", "PolicyDropped"), "the event is posted")
+        assert event["message"].startswith("The API server did not store these fields of Workload urgent-")
+        assert f": priorityClassName (feature gate {PARTS[1]} is off). " in event["message"]
         for name in ("train", "urgent"):
-            eventually(partial(all_pods, api, namespace, name, size, is_bound), f"{name} starts all the same")
+            eventually(partial(all_pods, api, namespace, name, size, is_bound), f"{name} starts nevertheless")
 
 
 def test_v36_76_77_the_group_of_a_pod(gated: Gated) -> None:
     """Last, since the whole API is off for a while."""
-    api, namespace = gated.site.api, gated.site.namespace
+    api, namespace = gated.server.api, gated.server.namespace
     gated.restart(*ALL, on=False)
     new = {"metadata": {"name": "new"}, "spec": {**POD, "schedulingGroup": {"podGroupName": "some"}}}
     assert "schedulingGroup" not in api.create("pods", new, namespace)["spec"]

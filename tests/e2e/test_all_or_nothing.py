@@ -1,30 +1,28 @@
 """The gang promise itself: all of a gang's pods are bound, or none is."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
 
 import pytest
 
-from tests.e2e.support.api import Api, Object, Recording
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.nodes import own_nodes
-from tests.e2e.support.objects import all_pods, gang_job, is_bound, is_complete, is_running, job, pods_of
-from tests.e2e.support.waiting import always, eventually
-from tests.e2e.support.workers import end_pod
+from tests.clusters.api import Api, Object, Recording
+from tests.clusters.binding import PARTLY_BOUND_SECONDS, bound_in, job_of, seconds_partly_bound
+from tests.clusters.muster import Muster
+from tests.clusters.nodes import own_nodes
+from tests.clusters.objects import all_pods, gang_job, is_bound, is_complete, is_running, job, pods_of
+from tests.clusters.waiting import always, eventually
+from tests.clusters.workers import end_pod
 
 NODES, NODE_PODS = 2, 3
 SIZE = 4
 """Six pods fit: one gang does, two never do, and half of a second one always would."""
 GANGS = [f"gang-{number}" for number in range(4)]
-PARTLY_BOUND_SECONDS = 2.0
 TURN_SECONDS = 2.5
 
 
 @pytest.fixture
-def place(native: Cluster, namespace: str) -> Iterator[Object]:
-    with own_nodes(native.api, namespace, NODES, NODE_PODS) as pool:
+def place(api: Api, namespace: str) -> Iterator[Object]:
+    with own_nodes(api, namespace, NODES, NODE_PODS) as pool:
         yield pool.where
 
 
@@ -47,7 +45,7 @@ def test_gangs_that_fit_only_one_at_a_time_take_turns_and_none_is_ever_half_boun
             eventually(partial(is_complete, api, namespace, name), f"{name} is complete")
         total = len(GANGS) * SIZE
         eventually(lambda: len(bound_in(pods)) == total, "the watch shows that every pod was bound")
-    partly = {name: seconds_partly_bound(pods, name) for name in GANGS}
+    partly = {name: seconds_partly_bound(pods, name, SIZE) for name in GANGS}
     assert max(partly.values()) <= PARTLY_BOUND_SECONDS, f"seconds with some but not all pods bound: {partly}"
 
 
@@ -87,24 +85,3 @@ def end_gang(api: Api, namespace: str, name: str) -> None:
 
 def bound_of(api: Api, namespace: str, name: str) -> list[Object]:
     return [pod for pod in pods_of(api, namespace, name) if is_bound(pod)]
-
-
-def bound_in(pods: Recording) -> dict[str, Object]:
-    """Every pod that was seen bound at some time, by name."""
-    seen = [event["object"] for event in list(pods.events)]
-    return {pod["metadata"]["name"]: pod for pod in seen if is_bound(pod)}
-
-
-def seconds_partly_bound(pods: Recording, name: str) -> float:
-    """From the gang's first bound pod to its last. A pod stays bound when it ends, so the count only grows."""
-    first_bound: dict[str, float] = defaultdict(lambda: float("inf"))
-    for event, at in zip(list(pods.events), list(pods.seen_at), strict=False):
-        pod = event["object"]
-        if job_of(pod) == name and is_bound(pod):
-            first_bound[pod["metadata"]["name"]] = min(at, first_bound[pod["metadata"]["name"]])
-    assert len(first_bound) == SIZE, f"{name}: {sorted(first_bound)}"
-    return max(first_bound.values()) - min(first_bound.values())
-
-
-def job_of(pod: Object) -> str:
-    return str(pod["metadata"]["labels"]["batch.kubernetes.io/job-name"])

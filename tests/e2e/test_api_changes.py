@@ -1,4 +1,4 @@
-"""A scheduling API that appears, disappears or is replaced while Muster runs: one sentence tells it, and it heals."""
+"""A scheduling API appears, disappears or is replaced while Muster runs: Muster reports it, and recovers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -6,23 +6,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-import yaml
 
-from tests.e2e.conftest import own_namespace
-from tests.e2e.support.api import APPLY, Api, ApiError
-from tests.e2e.support.clusters import ROOT, Cluster, hack_cluster, start_cluster
-from tests.e2e.support.command import muster as command
-from tests.e2e.support.https import readyz
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import POD_GROUP_ANNOTATION, all_pods, gang_job, is_bound, is_running, job
-from tests.e2e.support.pairs import pair_of
-from tests.e2e.support.profiles import install_crds
-from tests.e2e.support.waiting import always, eventually
+from tests.clusters.api import Api, ApiError
+from tests.clusters.cluster import Cluster, hack_cluster, start_cluster
+from tests.clusters.command import muster as command
+from tests.clusters.https import readyz
+from tests.clusters.muster import Muster
+from tests.clusters.namespaces import own_namespace
+from tests.clusters.objects import POD_GROUP_ANNOTATION, all_pods, gang_job, is_bound, is_running, job
+from tests.clusters.pairs import pair_of
+from tests.clusters.site import install_crds
+from tests.clusters.waiting import always, eventually
+from tests.e2e.support.crd_files import CRDS, apply_crd_files
 
 BUILT_IN, OWN = "scheduling.k8s.io", "scheduling.muster.dev"
-CRDS = "customresourcedefinitions"
-NOTICED_SECONDS = 30
-"""What goes missing is noticed at the next probe, which is 15 s away at most."""
+PROBE_SECONDS = 1
+NOTICED_SECONDS = 20
+"""What goes missing is noticed at the next probe. The rest is for a busy machine."""
 NOTHING_SERVED = "the API server does not serve workloads of scheduling.k8s.io/v1alpha2"
 WHAT_TO_DO = "or run `muster crds install`"
 
@@ -67,7 +67,7 @@ def place(stock: Cluster) -> Iterator[str]:
 
 def test_muster_waits_for_an_api_and_uses_it_once_it_is_installed(plain: Cluster, place: str, tmp_path: Path) -> None:
     with begun(plain, tmp_path) as scene:
-        told(scene.muster, f"{NOTHING_SERVED}: start it with --runtime-config=", WHAT_TO_DO)
+        reports(scene.muster, f"{NOTHING_SERVED}: start it with --runtime-config=", WHAT_TO_DO)
         always(lambda: not_ready(scene.muster), "Muster runs, and is not ready", 3)
         assert plain.api.find("mutatingwebhookconfigurations", "muster-dev") is None
         install_crds(plain)
@@ -79,28 +79,24 @@ def test_muster_waits_for_an_api_and_uses_it_once_it_is_installed(plain: Cluster
 
 
 @pytest.mark.full
-def test_a_crd_that_discovery_lists_and_nobody_can_use_is_not_chosen(
-    plain: Cluster, place: str, tmp_path: Path
-) -> None:
+def test_muster_does_not_choose_a_crd_that_is_listed_and_not_served(plain: Cluster, place: str, tmp_path: Path) -> None:
     """In a group that the server has built in: Established, in discovery, and every request answers 404."""
     with dead_crds(plain), begun(plain, tmp_path) as scene:
-        told(scene.muster, NOTHING_SERVED, WHAT_TO_DO)
+        reports(scene.muster, NOTHING_SERVED, WHAT_TO_DO)
         always(lambda: not_ready(scene.muster), "Muster runs, and is not ready", 3)
         install_crds(plain)
         scene.muster.wait_until_ready()
         assert_annotated_gang(scene.ours, place, "train")
 
 
-def test_crds_that_are_deleted_under_muster_are_told_and_used_again(
-    extended: Cluster, place: str, tmp_path: Path
-) -> None:
+def test_muster_reports_deleted_crds_and_uses_them_again(extended: Cluster, place: str, tmp_path: Path) -> None:
     with begun(extended, tmp_path) as scene:
         scene.muster.wait_until_ready()
         assert_annotated_gang(scene.ours, place, "first")
         extended.api.delete("jobs", "first", place)
         heard = len(scene.muster.log())
         remove_crds(extended)
-        told(scene.muster, NOTHING_SERVED, WHAT_TO_DO, since=heard)
+        reports(scene.muster, NOTHING_SERVED, WHAT_TO_DO, since=heard)
         extended.api.create("jobs", job("plain", parallelism=2, completions=2), place)
         eventually(lambda: all_pods(extended.api, place, "plain", 2, is_bound), "a Job that is no gang has pods")
         extended.api.create("jobs", gang_job("waiting"), place)
@@ -121,7 +117,7 @@ def test_crds_that_are_deleted_under_a_running_gang_go_with_its_last_pod(
         assert_annotated_gang(scene.ours, place, "train")
         heard = len(scene.muster.log())
         extended.api.delete(CRDS, f"workloads.{OWN}")
-        told(scene.muster, NOTHING_SERVED, WHAT_TO_DO, since=heard)
+        reports(scene.muster, NOTHING_SERVED, WHAT_TO_DO, since=heard)
         extended.api.delete(CRDS, f"podgroups.{OWN}")
         always(lambda: len(scene.ours.list("podgroups", place)) == 1, "the PodGroup is protected", 3)
         assert len(all_pods(extended.api, place, "train", 4, is_running)) == 4
@@ -138,23 +134,23 @@ def test_one_of_the_two_crds_is_not_enough(extended: Cluster, place: str, tmp_pa
         scene.muster.wait_until_ready()
         heard = len(scene.muster.log())
         extended.api.delete(CRDS, f"podgroups.{OWN}")
-        told(scene.muster, "run `muster crds install`", since=heard)
+        reports(scene.muster, "run `muster crds install`", since=heard)
         assert "--runtime-config=scheduling.muster.dev" not in scene.muster.log(), "no server has that flag"
         install_crds(extended)
         eventually(lambda: readyz(scene.muster) == (200, "ready"), "Muster is ready again", NOTICED_SECONDS)
         assert_annotated_gang(scene.ours, place, "train")
 
 
-def test_a_server_that_gets_the_built_in_api_and_loses_it_is_noticed(
+def test_muster_notices_when_a_server_gets_or_loses_the_built_in_api(
     extended: Cluster, place: str, tmp_path: Path
 ) -> None:
-    """Muster changes with it, but not while gangs of the API that it would leave live."""
+    """Muster switches to the new API, but not while gangs of the old API exist."""
     with begun(extended, tmp_path) as scene:
         scene.muster.wait_until_ready()
         assert_annotated_gang(scene.ours, place, "before")
         heard = len(scene.muster.log())
         extended.restart("--profile", "native")
-        goes_on = f"Muster goes on with {OWN}/v1alpha2 (CRDs), because gangs of it live"
+        goes_on = f"Muster continues to use {OWN}/v1alpha2 (CRDs), because gangs of that API exist"
         eventually(lambda: goes_on in scene.muster.log()[heard:], "Muster notices the native server", 60)
         assert_annotated_gang(scene.ours, place, "beside")
         assert readyz(scene.muster) == (200, "ready"), "what it uses is still served"
@@ -163,7 +159,7 @@ def test_a_server_that_gets_the_built_in_api_and_loses_it_is_noticed(
 
         heard = len(scene.muster.log())
         extended.restart("--profile", "stock")
-        told(scene.muster, f"use {BUILT_IN}/v1alpha2 (built in)", "does not serve", "apiGroup", since=heard)
+        reports(scene.muster, f"use {BUILT_IN}/v1alpha2 (built in)", "does not serve", "apiGroup", since=heard)
         always(lambda: not_ready(scene.muster), "Muster does not leave the gang that lives", 3)
         changed_without(scene, place, ("built-in",), f"using {OWN}/v1alpha2 (Muster's own CRDs)\n")
         assert_annotated_gang(scene.ours, place, "after")
@@ -181,7 +177,10 @@ def changed_without(scene: Scene, place: str, gangs: tuple[str, ...], says: str)
 @contextmanager
 def begun(cluster: Cluster, folder: Path) -> Iterator[Scene]:
     """Muster of the test's own, which need not be ready. It runs to the end, and never logs a traceback."""
-    muster = Muster(cluster.muster_kubeconfig(), cluster.api, folder / "muster.log").start()
+    settings = folder / "settings.yaml"
+    settings.write_text(f"probeSeconds: {PROBE_SECONDS}\n")
+    flags = ("--config", str(settings))
+    muster = Muster(cluster.muster_kubeconfig(), cluster.api, folder / "muster.log", *flags).start()
     try:
         eventually(lambda: "admission is served on" in muster.log(), "Muster serves")
         yield Scene(cluster, muster)
@@ -195,7 +194,7 @@ def not_ready(muster: Muster) -> bool:
     return muster.running and readyz(muster)[0] == 503
 
 
-def told(muster: Muster, *parts: str, since: int = 0) -> None:
+def reports(muster: Muster, *parts: str, since: int = 0) -> None:
     """One line in the log says all of it, and /readyz answers 503 with the same sentence."""
 
     def both() -> bool:
@@ -204,17 +203,13 @@ def told(muster: Muster, *parts: str, since: int = 0) -> None:
         status, body = readyz(muster)
         return bool(said) and status == 503 and said[-1] in body and "\n" not in body
 
-    eventually(both, f"Muster tells of {parts}", NOTICED_SECONDS)
+    eventually(both, f"Muster reports {parts}", NOTICED_SECONDS)
 
 
 @contextmanager
 def dead_crds(cluster: Cluster) -> Iterator[None]:
-    api, names = cluster.api, []
-    for file in sorted((ROOT / "crds").glob(f"{BUILT_IN}_*.yaml")):
-        crd = yaml.safe_load(file.read_text())
-        names.append(crd["metadata"]["name"])
-        api.patch(CRDS, names[-1], crd, how=APPLY, fieldManager="somebody", force="true")
-    assert len(names) == 2
+    api = cluster.api
+    names = apply_crd_files(api, BUILT_IN)
     try:
         find = ("kubectl", "--name", cluster.name, "api-resources", "--api-group", BUILT_IN, "--cached=false")
         eventually(lambda: "podgroups" in hack_cluster(*find), "discovery lists them", every=1)

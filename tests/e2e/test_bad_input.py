@@ -1,4 +1,4 @@
-"""What a person gets wrong ends at once, in one clear sentence: no traceback, no log line, a non-zero exit code."""
+"""A user's mistake ends the command at once, in one clear sentence: no traceback, no log line, a non-zero exit code."""
 
 import socket
 import subprocess
@@ -66,7 +66,7 @@ def test_a_kubeconfig_that_cannot_be_used_ends_in_one_sentence(problem: str, tmp
     assert why in said
 
 
-def test_a_client_certificate_that_is_none_ends_in_one_sentence(tmp_path: Path) -> None:
+def test_an_invalid_client_certificate_ends_in_one_sentence(tmp_path: Path) -> None:
     bad = {
         "client-certificate-data": NOT_BASE64_OF_A_CERTIFICATE,
         "client-key-data": NOT_BASE64_OF_A_CERTIFICATE,
@@ -102,7 +102,7 @@ def test_a_port_in_use_ends_in_one_sentence(tmp_path: Path) -> None:
     assert "in use" in said
 
 
-def test_no_arguments_show_the_help_and_no_empty_complaint() -> None:
+def test_without_arguments_muster_shows_the_help_and_no_error() -> None:
     done = subprocess.run([MUSTER], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode != 0
     assert "Usage: muster" in done.stdout + done.stderr

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.support.api import Api
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.load import Load
-from tests.e2e.support.replicas import NAMESPACE, Replicas, registered
-from tests.e2e.support.vault import (
+from tests.clusters.api import Api
+from tests.clusters.cluster import Cluster
+from tests.clusters.replicas import NAMESPACE, Replicas, registered
+from tests.clusters.vault import (
     DAY,
     SECRET,
     all_serve,
@@ -20,7 +19,8 @@ from tests.e2e.support.vault import (
     wait_for_another,
     write_files,
 )
-from tests.e2e.support.waiting import always, eventually
+from tests.clusters.waiting import always, eventually
+from tests.e2e.support.load import Load
 
 QUICK = {"probeSeconds": 0.3}
 
@@ -67,7 +67,7 @@ def test_files_are_served_as_they_change(
             eventually(lambda: all_serve(replicas, second.leaf.certificate), "the new ones are served", 30)
             load.more()
             (mounted / "tls.crt").write_bytes(b"garbage")
-            eventually(lambda: "admission goes on with the certificate that it has" in replicas.logs(), "it is told")
+            eventually(lambda: "admission keeps the current certificate" in replicas.logs(), "the log reports it")
             always(lambda: replicas[0].readyz()[0] == 200, "it is ready with what it has", 1)
             load.more()
         assert load.lost == []

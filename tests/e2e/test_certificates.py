@@ -5,11 +5,10 @@ from functools import partial
 
 import pytest
 
-from tests.e2e.support.api import Api
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.load import Load
-from tests.e2e.support.replicas import NAMESPACE, Replicas
-from tests.e2e.support.vault import (
+from tests.clusters.api import Api
+from tests.clusters.cluster import Cluster
+from tests.clusters.replicas import NAMESPACE, Replicas
+from tests.clusters.vault import (
     DAY,
     SECRET,
     all_serve,
@@ -22,7 +21,8 @@ from tests.e2e.support.vault import (
     trusted,
     wait_for_another,
 )
-from tests.e2e.support.waiting import eventually
+from tests.clusters.waiting import eventually
+from tests.e2e.support.load import Load
 
 QUICK = {"probeSeconds": 0.3}
 
@@ -35,7 +35,7 @@ def replicas(local: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     assert "Traceback" not in running.logs()
 
 
-def test_two_that_start_at_once_share_one_certificate(local: Cluster, api: Api, replicas: Replicas) -> None:
+def test_two_replicas_that_start_at_once_share_one_certificate(local: Cluster, api: Api, replicas: Replicas) -> None:
     first, second = (served_by(replica) for replica in replicas)
     assert first == second == bundle(api).leaf.certificate
     made = [
@@ -86,7 +86,7 @@ SPOILED = {
 
 
 @pytest.mark.parametrize("state", SPOILED)
-def test_what_becomes_of_the_secret_is_put_right_and_loses_no_request(
+def test_muster_restores_a_damaged_secret_and_loses_no_request(
     api: Api, replicas: Replicas, namespace: str, state: str
 ) -> None:
     good, spoiled = secret(api)["data"], SPOILED[state]
@@ -101,7 +101,7 @@ def test_what_becomes_of_the_secret_is_put_right_and_loses_no_request(
     assert [replica.readyz() for replica in replicas] == [(200, "ready")] * 2
 
 
-def test_a_leaf_for_somebody_else_is_replaced(api: Api, replicas: Replicas, namespace: str) -> None:
+def test_a_leaf_for_another_host_is_replaced(api: Api, replicas: Replicas, namespace: str) -> None:
     known = bundle(api)
     foreign = fresh(host="somebody.else.svc")
     with Load(api, namespace) as load:
@@ -112,7 +112,7 @@ def test_a_leaf_for_somebody_else_is_replaced(api: Api, replicas: Replicas, name
     assert bundle(api).authorities == known.authorities
 
 
-def test_one_that_starts_with_an_expired_certificate_makes_another(
+def test_a_replica_that_starts_with_an_expired_certificate_creates_another(
     api: Api, replicas: Replicas, namespace: str
 ) -> None:
     """All were away: nobody knows a better one, and the API server trusts only the old authority."""

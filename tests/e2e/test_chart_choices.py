@@ -1,13 +1,12 @@
 """What the chart renders for values that change the pods, the network and the notes."""
 
-from pathlib import Path
-
 import pytest
 import yaml
 
-from tests.e2e.support.api import Object
-from tests.e2e.support.chart import CHART, NAMESPACE, VALUES, helm, refusal, rendered, settings_in, the
-from tests.e2e.support.clusters import ROOT
+from muster.core import readiness
+from tests.clusters.api import Object
+from tests.clusters.chart import CHART, NAMESPACE, VALUES, helm, refusal, rendered, settings_in, the
+from tests.clusters.cluster import ROOT
 
 OPERATOR = {"app.kubernetes.io/name": "muster", "app.kubernetes.io/component": "operator"}
 
@@ -19,7 +18,7 @@ def pod_specs(documents: list[Object]) -> list[Object]:
 
 @pytest.mark.parametrize("values", VALUES)
 def test_no_pod_keeps_a_node_from_being_drained_or_writes_to_a_disk(values: str) -> None:
-    """`kubectl drain` refuses pods with an emptyDir unless it is told to delete the data."""
+    """`kubectl drain` refuses pods with an emptyDir without the flag to delete the data."""
     specs = pod_specs(rendered(values))
     assert specs
     assert not [volume for spec in specs for volume in spec.get("volumes", ()) if "emptyDir" in volume]
@@ -58,7 +57,7 @@ def test_every_pod_of_the_chart_has_a_policy_that_opens_what_it_needs() -> None:
     assert policies("--set", "networkPolicy.enabled=false") == {}
 
 
-def test_admission_is_open_to_everybody_unless_somebody_is_named() -> None:
+def test_admission_is_open_to_all_unless_callers_are_named() -> None:
     admission, health = policies()["muster"]["ingress"]
     assert admission == {"ports": [{"port": "admission"}]}
     block = {"ipBlock": {"cidr": "10.0.0.0/28"}}
@@ -70,14 +69,14 @@ def test_admission_is_open_to_everybody_unless_somebody_is_named() -> None:
     assert "networkPolicy/admissionFrom" in refusal("--set", "networkPolicy.admissionFrom[0].cidr=10.0.0.0/28")
 
 
-def test_a_quota_for_its_priority_where_a_cluster_asks_for_one() -> None:
+def test_the_chart_has_a_quota_for_its_priority_if_a_cluster_requires_one() -> None:
     assert not [each for each in rendered() if each["kind"] == "ResourceQuota"]
     on = ("--set", "priorityClassQuota.enabled=true")
     quota = the(rendered("default", *on, "--set", "replicas=3"), "ResourceQuota")["spec"]
     assert quota["hard"] == {"pods": "8"}
     (scope,) = quota["scopeSelector"]["matchExpressions"]
     assert scope == {"scopeName": "PriorityClass", "operator": "In", "values": ["system-cluster-critical"]}
-    assert "priorityClassQuota.enabled takes a priorityClassName" in refusal(*on, "--set", "priorityClassName=")
+    assert "priorityClassQuota.enabled requires a priorityClassName" in refusal(*on, "--set", "priorityClassName=")
 
 
 def test_an_authority_for_client_certificates_is_a_key_of_a_config_map() -> None:
@@ -93,6 +92,24 @@ def test_an_authority_for_client_certificates_is_a_key_of_a_config_map() -> None
     assert mount["readOnly"] is True
 
 
+def test_the_admission_port_can_be_changed() -> None:
+    documents = rendered("default", "--set", "ports.admission=10250")
+    (container,) = the(documents, "Deployment")["spec"]["template"]["spec"]["containers"]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert ports["admission"] == yaml.safe_load(settings_in(documents))["serving"]["port"] == 10250
+
+
+def test_an_annotation_for_everything_may_have_a_dot_in_its_name() -> None:
+    """The flag is on the page about managed clusters, for AKS."""
+    flag = "commonAnnotations.admissions\\.enforcer/disabled=true"
+    page = (ROOT / "docs/managed-clusters.md").read_text()
+    assert f"--set-string '{flag}'" in page
+    documents = rendered("default", "--set-string", flag)
+    assert documents
+    for document in documents:
+        assert document["metadata"]["annotations"]["admissions.enforcer/disabled"] == "true", document["kind"]
+
+
 def test_the_configurations_have_no_webhooks_and_no_hook() -> None:
     """So that Muster's survive an upgrade, and that an uninstall takes them along."""
     found = [each for each in rendered() if each["kind"].endswith("WebhookConfiguration")]
@@ -101,11 +118,11 @@ def test_the_configurations_have_no_webhooks_and_no_hook() -> None:
 
 
 def test_the_notes_quote_what_the_log_says() -> None:
-    """Of the words in quotation marks, each is in the code."""
+    """What the notes quote is in the sentence that Muster logs when it is not ready."""
     notes = helm("install", "muster", str(CHART), "--dry-run=client", "--namespace", NAMESPACE).partition("NOTES:")[2]
     quoted = notes.split('"')[1::2]
-    source = "".join(path.read_text() for path in (Path(ROOT) / "src").rglob("*.py"))
-    assert quoted == ["the API server does not serve workloads"]
-    assert all(words in source for words in quoted)
+    (words,) = quoted
+    assert words == "the API server does not serve workloads"
+    assert words in readiness.no_api("auto")
     assert "--reset-then-reuse-values" in notes
     assert "--reuse-values" not in notes

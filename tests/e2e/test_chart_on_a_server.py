@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.chart import CHART, NAMESPACE, VALUES, helm, rendered, run_tool
-from tests.e2e.support.chart_cluster import (
+from tests.clusters.api import Api, Object
+from tests.clusters.chart import CHART, NAMESPACE, VALUES, helm, rendered, run_tool
+from tests.clusters.chart_cluster import (
     OWN,
     crds_of_muster,
     described,
@@ -23,10 +23,10 @@ from tests.e2e.support.chart_cluster import (
     older_chart,
     strictly,
 )
-from tests.e2e.support.clusters import ROOT, Cluster, bare_cluster, hack_cluster
-from tests.e2e.support.command import muster
+from tests.clusters.cluster import ROOT, Cluster, bare_cluster, hack_cluster
+from tests.clusters.command import muster
+from tests.clusters.waiting import eventually
 from tests.e2e.support.foreign_crds import definitions
-from tests.e2e.support.waiting import eventually
 
 WAIT = ("--wait", "--timeout", "120s")
 WITH_CRDS = ("--set", f"crds.install={OWN}")
@@ -58,7 +58,7 @@ def login(cluster: Cluster) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("values", VALUES)
-def test_a_strict_api_server_takes_every_object(stock: Cluster, values: str) -> None:
+def test_a_strict_api_server_accepts_every_object(stock: Cluster, values: str) -> None:
     documents = rendered(values)
     answer = strictly(stock, documents)
     assert (answer.code, answer.err) == (0, ""), "not even a warning"
@@ -116,7 +116,7 @@ def run_as_its_account(cluster: Cluster, pod: Object) -> int:
 
 
 @pytest.mark.full
-def test_an_uninstall_stops_where_its_hook_fails_and_goes_on_once_it_can(clean: Cluster) -> None:
+def test_an_uninstall_stops_when_its_hook_fails_and_completes_later(clean: Cluster) -> None:
     """Somebody took the rights of the hook's account away."""
     few = ("--set", "leave.waitSeconds=0", "--set", "leave.timeoutSeconds=100")
     helm("install", "muster", str(CHART), *WAIT, *few, kubeconfig=clean.kubeconfig)
@@ -156,10 +156,10 @@ def test_the_next_chart_brings_its_crds_and_keeps_their_objects(clean: Cluster, 
     assert is_kept(), "and the CRDs that were kept are taken over"
 
 
-def test_crds_that_would_be_dead_are_not_installed(clean: Cluster) -> None:
+def test_the_chart_does_not_install_crds_that_would_never_be_served(clean: Cluster) -> None:
     dead = ("--set", "crds.install=scheduling.k8s.io")
-    told = run_tool("helm", "install", "muster", str(CHART), *dead, *login(clean)).err
-    assert "would never be served; use scheduling.muster.dev" in told
+    message = run_tool("helm", "install", "muster", str(CHART), *dead, *login(clean)).err
+    assert "would never be served; use scheduling.muster.dev" in message
     assert not crds_of_muster(clean.api)
 
 
@@ -171,16 +171,16 @@ def test_there_is_one_muster_in_a_cluster(clean: Cluster) -> None:
 
 
 @pytest.mark.full
-def test_crds_have_one_keeper(clean: Cluster) -> None:
+def test_crds_have_one_owner(clean: Cluster) -> None:
     """Helm does not overwrite what `muster crds install` made, nor the other way round."""
     assert muster("crds", "install", kubeconfig=clean.kubeconfig).code == 0
     refused = run_tool("helm", "install", "muster", str(CHART), *WITH_CRDS, *login(clean))
     assert "cannot be imported into the current release" in refused.err
     taken = ("upgrade", "muster", str(CHART), "--install", "--take-ownership", "--force-conflicts", *WITH_CRDS)
     helm(*taken, kubeconfig=clean.kubeconfig)
-    told = muster("crds", "install", kubeconfig=clean.kubeconfig)
-    assert told.code != 0
-    assert "it is not Muster's: it stays as it is" in told.err
+    answer = muster("crds", "install", kubeconfig=clean.kubeconfig)
+    assert answer.code != 0
+    assert "Muster did not create it. Muster does not change it" in answer.err
 
 
 def test_the_namespace_can_be_taken_over_and_stays(clean: Cluster) -> None:

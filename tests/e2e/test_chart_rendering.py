@@ -6,20 +6,20 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.support.chart import CHART, VALUES, helm, refusal, rendered, run_tool, settings_in, the
-from tests.e2e.support.clusters import ROOT
-from tests.e2e.support.command import muster
+from tests.clusters.chart import CHART, VALUES, helm, refusal, rendered, run_tool, settings_in, the
+from tests.clusters.cluster import ROOT
+from tests.clusters.command import muster
 
 ALERT_TESTS = Path(__file__).parent / "support/alert_tests.yaml"
 
 
 @pytest.mark.parametrize("values", VALUES)
-def test_it_is_clean(values: str) -> None:
+def test_helm_lint_finds_no_problem(values: str) -> None:
     assert "0 chart(s) failed" in helm("lint", "--strict", str(CHART), "--values", str(VALUES[values]))
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         pytest.param("replicas=0", "at '/replicas': minimum: got 0, want 1", id="too few replicas"),
         pytest.param("replica=3", "additional properties 'replica' not allowed", id="a misspelt key"),
@@ -44,12 +44,12 @@ def test_it_is_clean(values: str) -> None:
         pytest.param("ports.health=9443", "ports.health", id="one port for two things"),
     ],
 )
-def test_a_wrong_value_is_refused_by_name(value: str, told: str) -> None:
-    assert told in refusal("--set", value)
+def test_a_wrong_value_is_refused_by_name(value: str, message: str) -> None:
+    assert message in refusal("--set", value)
 
 
 @pytest.mark.parametrize("values", VALUES)
-def test_muster_takes_the_settings(values: str, tmp_path: Path) -> None:
+def test_muster_accepts_the_settings(values: str, tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(settings_in(rendered(values)))
     answer = muster("config", "check", str(file))
@@ -102,7 +102,7 @@ def test_workloads_can_be_deleted_only_where_they_are_released(value: str, grant
     assert yaml.safe_load(settings_in(documents))["releaseOnSuspend"] == value
 
 
-def test_no_secret_is_within_reach_where_somebody_else_makes_the_certificate() -> None:
+def test_muster_may_read_no_secret_if_cert_manager_makes_the_certificate() -> None:
     assert "secrets" in str(the(rendered(), "Role"))
     assert "secrets" not in str(the(rendered("cert-manager"), "Role")["rules"])
 
@@ -132,7 +132,7 @@ def test_the_rule_object_holds_exactly_those_rules() -> None:
     assert the(rendered("everything"), "PrometheusRule")["spec"]["groups"] == alert_groups()
 
 
-def test_no_alert_asks_for_a_leader_where_there_is_none_to_be() -> None:
+def test_without_leader_election_no_alert_asks_for_a_leader() -> None:
     documents = rendered("everything", "--set", "leadership.enabled=false")
     (group,) = the(documents, "PrometheusRule")["spec"]["groups"]
     missing = {rule["alert"] for rule in alert_groups()[0]["rules"]} - {rule["alert"] for rule in group["rules"]}

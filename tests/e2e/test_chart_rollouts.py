@@ -5,12 +5,12 @@ from functools import partial
 
 import pytest
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.chart import CHART, NAMESPACE, helm
-from tests.e2e.support.chart_cluster import kubectl
-from tests.e2e.support.clusters import ROOT, Cluster, bare_cluster
-from tests.e2e.support.replicas import WEBHOOKS
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api, Object
+from tests.clusters.chart import CHART, NAMESPACE, helm
+from tests.clusters.chart_cluster import kubectl
+from tests.clusters.cluster import ROOT, Cluster, bare_cluster
+from tests.clusters.replicas import WEBHOOKS
+from tests.clusters.waiting import eventually
 
 WAIT = ("--wait", "--timeout", "120s")
 ROLLOUTS = 6
@@ -68,7 +68,7 @@ def test_the_quota_of_its_priority_counts_its_pods_and_has_room_for_a_rollout(in
 
 
 def test_upgrades_leave_the_webhooks_that_muster_wrote(installed: Cluster) -> None:
-    """Whoever applies the chart applies configurations without the key `webhooks`."""
+    """Helm applies configurations without the key `webhooks`."""
     account, api = Api(installed.muster_kubeconfig()), installed.api
     owner = {"apiVersion": "v1", "kind": "Namespace", "name": NAMESPACE}
     owner["uid"] = api.get("namespaces", NAMESPACE)["metadata"]["uid"]

@@ -12,17 +12,17 @@ from typing import Self
 import pytest
 import yaml
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.chart import CHART, NAMESPACE, helm
-from tests.e2e.support.chart_cluster import kubelet_for, older_chart
-from tests.e2e.support.clusters import Cluster, bare_cluster
-from tests.e2e.support.command import Answer, muster
-from tests.e2e.support.leaving import account_of_the_hook
-from tests.e2e.support.objects import all_pods, gang_job, is_bound, pods_of
-from tests.e2e.support.pairs import assert_one_pair
-from tests.e2e.support.replicas import QUICK, WEBHOOKS, Replicas, merged, put_service, registered
+from tests.clusters.api import Api, Object
+from tests.clusters.chart import CHART, NAMESPACE, helm
+from tests.clusters.chart_cluster import kubelet_for, older_chart
+from tests.clusters.cluster import Cluster, bare_cluster
+from tests.clusters.command import Answer, muster
+from tests.clusters.leaving import account_of_the_hook
+from tests.clusters.objects import all_pods, gang_job, is_bound, pods_of
+from tests.clusters.pairs import assert_one_pair
+from tests.clusters.replicas import QUICK, WEBHOOKS, Replicas, merged, put_service, registered
+from tests.clusters.waiting import eventually
 from tests.e2e.support.stream import Stream
-from tests.e2e.support.waiting import eventually
 
 WAIT = ("--wait", "--timeout", "120s")
 
@@ -75,7 +75,7 @@ A_FEW, MANY = Load(jobs=6, size=4, every_seconds=0.5), Load(jobs=40, size=8, eve
 
 
 @pytest.mark.parametrize("load", [A_FEW, pytest.param(MANY, marks=[pytest.mark.full, pytest.mark.timeout(900)])])
-def test_jobs_are_created_all_the_time_while_it_is_installed_and_uninstalled(
+def test_jobs_get_their_pods_while_muster_is_installed_and_uninstalled(
     native: Cluster, load: Load, tmp_path: Path
 ) -> None:
     """The uninstall runs `muster leave` with the rights of its hook, beside replicas that live."""
@@ -89,7 +89,7 @@ def test_jobs_are_created_all_the_time_while_it_is_installed_and_uninstalled(
 
 @pytest.mark.full
 @pytest.mark.timeout(900)
-def test_jobs_are_created_all_the_time_while_it_is_upgraded(native: Cluster, tmp_path: Path) -> None:
+def test_jobs_get_their_pods_while_muster_is_upgraded(native: Cluster, tmp_path: Path) -> None:
     """There is no release yet: the earlier chart is this one as it might have been (support/chart_cluster.py)."""
     with Story(native, tmp_path, MANY) as story:
         story.install(older_chart(tmp_path / "older"), "--set", "workers=8")

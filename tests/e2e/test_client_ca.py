@@ -13,12 +13,12 @@ import urllib3
 import yaml
 
 from local_cluster.certificates import CertificateAuthority, KeyPair
-from tests.e2e.conftest import own_namespace
-from tests.e2e.support.api import Object
-from tests.e2e.support.clusters import Cluster, start_cluster
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import all_pods, gang_job, group_of, is_bound
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Object
+from tests.clusters.cluster import Cluster, start_cluster
+from tests.clusters.muster import Muster
+from tests.clusters.namespaces import own_namespace
+from tests.clusters.objects import all_pods, gang_job, group_of, is_bound
+from tests.clusters.waiting import eventually
 
 PLUGINS = ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
 REVIEW = json.dumps({"request": {"uid": "1", "operation": "CREATE", "namespace": "default", "object": {}}})
@@ -102,7 +102,9 @@ def test_a_gang_starts_where_the_api_server_shows_its_certificate(cluster: Clust
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_3, ssl.TLSVersion.TLSv1_2], ids=["TLS 1.3", "TLS 1.2"])
-def test_a_stranger_is_refused_by_tls(muster: Muster, directory: Path, port: int, version: ssl.TLSVersion) -> None:
+def test_tls_refuses_a_client_without_a_trusted_certificate(
+    muster: Muster, directory: Path, port: int, version: ssl.TLSVersion
+) -> None:
     theirs = directory / f"theirs-{version.name}"
     assert post(port, KeyPair.at(directory / "ours", "client"), version) == 200
     for stranger in (None, authority(theirs)):

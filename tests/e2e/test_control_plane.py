@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import own_namespace
-from tests.e2e.support.api import Object
-from tests.e2e.support.clusters import Cluster, hack_cluster, start_cluster
-from tests.e2e.support.https import readyz
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.nodes import own_nodes
-from tests.e2e.support.objects import (
+from tests.clusters.api import Object
+from tests.clusters.cluster import Cluster, hack_cluster, start_cluster
+from tests.clusters.https import readyz
+from tests.clusters.muster import Muster
+from tests.clusters.namespaces import own_namespace
+from tests.clusters.nodes import own_nodes
+from tests.clusters.objects import (
     all_pods,
     events_on,
     gang_job,
@@ -23,9 +23,9 @@ from tests.e2e.support.objects import (
     is_running,
     pods_of,
 )
-from tests.e2e.support.pairs import assert_one_pair, pair_of
-from tests.e2e.support.waiting import always, eventually
-from tests.e2e.support.workers import end_pod
+from tests.clusters.pairs import assert_one_pair, pair_of
+from tests.clusters.waiting import always, eventually
+from tests.clusters.workers import end_pod
 
 GATES = (
     "TopologyAwareWorkloadScheduling",
@@ -69,8 +69,10 @@ def test_kubectl_shows_the_pair(scene: Scene, place: str) -> None:
     (workload,), (group,) = pair_of(api, place, made)
     for kind, thing in (("workloads", workload), ("podgroups", group)):
         assert [place, thing["metadata"]["name"]] in [line.split()[:2] for line in ask("get", kind, "-A").splitlines()]
-    told = eventually(lambda: _with_condition(ask("describe", "podgroup", "-n", place)), "the condition is told")
-    assert group["metadata"]["name"] in told
+    described = eventually(
+        lambda: _with_condition(ask("describe", "podgroup", "-n", place)), "kubectl shows the condition"
+    )
+    assert group["metadata"]["name"] in described
 
 
 def test_a_gang_runs_on_while_the_control_plane_is_away(scene: Scene, place: str) -> None:
@@ -91,7 +93,7 @@ def test_a_gang_runs_on_while_the_control_plane_is_away(scene: Scene, place: str
     assert_one_pair(api, place, again, 4)
 
 
-def test_a_gang_that_nobody_holds_is_never_called_scheduled_and_the_gate_is_named(scene: Scene, place: str) -> None:
+def test_muster_never_calls_a_gang_scheduled_that_is_not_held_and_names_the_gate(scene: Scene, place: str) -> None:
     """kube-scheduler without GangScheduling sets PodGroupScheduled to True when the first pod is bound."""
     scene.cluster.restart(GANGS_OFF)
     eventually(lambda: readyz(scene.muster) == (200, "ready"), "Muster is ready again", 60)
@@ -114,7 +116,7 @@ def test_a_gang_that_nobody_holds_is_never_called_scheduled_and_the_gate_is_name
 
 
 def test_a_scheduler_that_knows_no_gangs_binds_one_pod_after_the_other(scene: Scene, place: str) -> None:
-    """Muster does its part all the same, and says that nothing holds the gang."""
+    """Muster still does its part, and reports that no scheduler holds the gang."""
     scene.cluster.restart(OLD_SCHEDULER)
     eventually(lambda: readyz(scene.muster) == (200, "ready"), "Muster is ready again", 60)
     api = scene.cluster.api
@@ -127,8 +129,8 @@ def test_a_scheduler_that_knows_no_gangs_binds_one_pod_after_the_other(scene: Sc
         assert not events_on(api, place, "train", "GangScheduled")
 
 
-def _with_condition(told: str) -> str:
-    return told if "PodGroupScheduled" in told else ""
+def _with_condition(described: str) -> str:
+    return described if "PodGroupScheduled" in described else ""
 
 
 def everything(things: list[Object]) -> set[str]:

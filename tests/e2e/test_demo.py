@@ -4,14 +4,14 @@ import contextlib
 import re
 import signal
 import subprocess
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.support.clusters import EXTERNAL
+from tests.clusters.cluster import EXTERNAL
+from tests.clusters.waiting import eventually
 
 REPOSITORY = Path(__file__).parents[2]
 DEMO = str(REPOSITORY / "hack" / "demo")
@@ -63,15 +63,6 @@ def nothing_is_left(name: str, state: Path) -> bool:
     return not processes_of(name) and not [path for path in state.rglob("*") if path.is_file()]
 
 
-def eventually(condition: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
-    return True
-
-
 def test_every_promise_is_kept_in_plain_lines_and_nothing_is_left(name: str, state: Path) -> None:
     done = run_demo(name)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -96,12 +87,13 @@ def test_keep_leaves_both_up_until_one_command_ends_them(name: str, state: Path)
     second = run_demo(name)
     assert second.returncode == 1
     assert second.stderr.strip() == (
-        f"hack/demo: A demo is up already, in the local cluster {name!r}: `hack/cluster down --name {name}` ends it."
+        f"hack/demo: A demo is already running in the local cluster {name!r}: "
+        f"`hack/cluster down --name {name}` ends it."
     )
 
     assert f"hack/cluster down --name {name}" in done.stdout
     subprocess.run([CLUSTER, "down", "--name", name], check=True, capture_output=True)
-    assert eventually(lambda: nothing_is_left(name, state), 10), processes_of(name)
+    eventually(lambda: nothing_is_left(name, state), "nothing is left", 10)
 
 
 @pytest.mark.parametrize(
@@ -127,4 +119,4 @@ def test_ended_in_the_middle_it_leaves_nothing(name: str, state: Path, number: s
         assert demo.returncode == 130
         assert errors.endswith("hack/demo: interrupted; nothing was left behind.\n")
         assert "Traceback" not in errors
-    assert eventually(lambda: nothing_is_left(name, state), 15), processes_of(name)
+    eventually(lambda: nothing_is_left(name, state), "nothing is left", 15)

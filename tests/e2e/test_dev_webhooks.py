@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.muster import Muster, webhook_is_called
-from tests.e2e.support.objects import all_pods, gang_job, group_of, is_running, job, pods_of
-from tests.e2e.support.pairs import assert_one_pair
-from tests.e2e.support.waiting import always, eventually
+from tests.clusters.api import Api, Object
+from tests.clusters.cluster import Cluster
+from tests.clusters.muster import Muster, webhook_is_called
+from tests.clusters.objects import all_pods, gang_job, group_of, is_running, job, pods_of
+from tests.clusters.pairs import assert_one_pair
+from tests.clusters.waiting import always, eventually
 
 NAME = "muster-dev"
 KINDS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
@@ -41,7 +41,7 @@ def not_started(cluster: Cluster, log: Path) -> Iterator[Muster]:
     assert "Traceback" not in (log.read_text() if log.exists() else ""), f"Muster logged a traceback: {log}"
 
 
-def test_it_serves_on_a_free_loopback_port_and_registers_itself_by_url(api: Api, one: Muster) -> None:
+def test_a_dev_run_serves_on_a_free_loopback_port_and_registers_itself_by_url(api: Api, one: Muster) -> None:
     with one:
         mutating, guard = (webhook(api, kind) for kind in KINDS)
         assert address(mutating)[0] == "127.0.0.1"
@@ -53,7 +53,7 @@ def test_it_serves_on_a_free_loopback_port_and_registers_itself_by_url(api: Api,
             assert_serves_a_certificate_of_this_authority(hook)
 
 
-def test_two_lives_share_neither_a_certificate_nor_a_port_that_is_in_use(api: Api, one: Muster) -> None:
+def test_two_dev_runs_share_neither_a_certificate_nor_a_port_in_use(api: Api, one: Muster) -> None:
     with one:
         hook = webhook(api, KINDS[0])
         first = hook["clientConfig"]
@@ -67,7 +67,9 @@ def test_two_lives_share_neither_a_certificate_nor_a_port_that_is_in_use(api: Ap
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
-def test_it_takes_its_webhooks_away_when_it_ends(api: Api, one: Muster, namespace: str, number: signal.Signals) -> None:
+def test_a_dev_run_removes_its_webhooks_when_it_ends(
+    api: Api, one: Muster, namespace: str, number: signal.Signals
+) -> None:
     one.start()
     one.wait_until_ready()
     asked = time.monotonic()
@@ -82,7 +84,7 @@ def test_it_takes_its_webhooks_away_when_it_ends(api: Api, one: Muster, namespac
     assert {group_of(pod) for pod in pods_of(api, namespace, "after")} == {None}
 
 
-def test_killed_it_leaves_its_webhooks_and_gangs_wait_until_the_next_start_takes_over(
+def test_a_killed_dev_run_leaves_its_webhooks_and_gangs_wait_for_the_next_start(
     api: Api, one: Muster, another: Muster, namespace: str
 ) -> None:
     with one:
@@ -105,7 +107,7 @@ def test_killed_it_leaves_its_webhooks_and_gangs_wait_until_the_next_start_takes
         assert not registered(api)
 
 
-def test_a_second_one_takes_over_and_keeps_it_when_the_first_ends(api: Api, one: Muster, another: Muster) -> None:
+def test_a_second_dev_run_takes_over_the_webhooks_and_keeps_them(api: Api, one: Muster, another: Muster) -> None:
     with one:
         of_the_first = registered(api)
         with another:

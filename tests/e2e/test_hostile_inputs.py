@@ -1,4 +1,4 @@
-"""Nobody can hurt it: what a user of one namespace sends stops no other Job, and leaves no trace in log or metrics.
+"""Hostile users do no harm: input from one namespace stops no other Job, and leaves no trace in log or metrics.
 
 Each input is applied by an account that has rights in its own namespaces only. Beside it a gang in the same namespace
 and one in another must start as always. The inputs are tables: tests/e2e/hostile.
@@ -10,14 +10,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.e2e.conftest import own_namespace
+from tests.clusters.api import ApiError
+from tests.clusters.cluster import Cluster, start_cluster
+from tests.clusters.namespaces import own_namespace
+from tests.clusters.site import install_crds
 from tests.e2e.hostile import refused
 from tests.e2e.hostile.attack import Attack, by_muster
 from tests.e2e.hostile.table import EVERY_THIRD, INPUTS, SAMPLE, in_batches
 from tests.e2e.hostile.trial import Trial, trial_on
-from tests.e2e.support.api import ApiError
-from tests.e2e.support.clusters import Cluster, start_cluster
-from tests.e2e.support.profiles import install_crds
 
 AT_LEAST = 85
 
@@ -59,7 +59,9 @@ def test_gangs_start_beside_all_hostile_inputs(trial: Trial, sentences: tuple[st
 
 @pytest.mark.full
 @pytest.mark.parametrize("sentences", in_batches(EVERY_THIRD), ids=itertools.count())
-def test_gangs_start_beside_a_third_of_them_on_a_stock_server(stock_trial: Trial, sentences: tuple[str, ...]) -> None:
+def test_gangs_start_beside_a_third_of_the_hostile_inputs_on_a_stock_server(
+    stock_trial: Trial, sentences: tuple[str, ...]
+) -> None:
     stock_trial.run(*sentences)
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.audit import what
-from tests.e2e.support.clusters import Cluster
+from tests.clusters.api import Api, Object
+from tests.clusters.audit import what
+from tests.clusters.cluster import Cluster
+from tests.clusters.objects import all_pods, gang_job, is_bound
+from tests.clusters.pairs import assert_one_pair
+from tests.clusters.replicas import NAMESPACE, WEBHOOKS, Replicas, clean_up, put_service, registered
+from tests.clusters.waiting import always, eventually
 from tests.e2e.support.load import Load
-from tests.e2e.support.objects import all_pods, gang_job, is_bound
-from tests.e2e.support.pairs import assert_one_pair
-from tests.e2e.support.replicas import NAMESPACE, WEBHOOKS, Replicas, clean_up, put_service, registered
-from tests.e2e.support.waiting import always, eventually
 
 PROBE_SECONDS = 1
 NOT_SETTLING = {"leases"}
@@ -75,9 +75,7 @@ EDITS: dict[str, Callable[[Object], None]] = {
 
 @pytest.mark.parametrize("kind", WEBHOOKS)
 @pytest.mark.parametrize("edit", [*EDITS, "deleted, and applied again"])
-def test_webhooks_that_somebody_changed_are_put_right(
-    local: Cluster, api: Api, replicas: Replicas, kind: str, edit: str
-) -> None:
+def test_muster_restores_changed_webhooks(local: Cluster, api: Api, replicas: Replicas, kind: str, edit: str) -> None:
     right = api.get(kind, "muster")
     if edit == "deleted, and applied again":
         api.delete(kind, "muster")
@@ -93,7 +91,7 @@ def test_webhooks_that_somebody_changed_are_put_right(
         found = api.find(kind, "muster")
         return bool(found) and found is not None and _ours(found) == _ours(right)
 
-    eventually(restored, "it is put right", 10 * PROBE_SECONDS, every=0.05)
+    eventually(restored, "it is restored", 10 * PROBE_SECONDS, every=0.05)
 
 
 def _ours(found: Object) -> Object:
@@ -106,7 +104,7 @@ ENFORCED = {"key": "control-plane", "operator": "NotIn", "values": ["true"]}
 
 
 @pytest.mark.parametrize("kind", WEBHOOKS)
-def test_somebody_else_may_narrow_them_and_that_costs_no_write(
+def test_others_may_narrow_the_webhooks_at_the_cost_of_no_write(
     local: Cluster, api: Api, replicas: Replicas, kind: str
 ) -> None:
     def narrow(found: Object) -> None:
@@ -125,7 +123,7 @@ def test_somebody_else_may_narrow_them_and_that_costs_no_write(
         4 * PROBE_SECONDS,
     )
     assert [w for w in local.writes_by_muster(since) if w["objectRef"]["resource"] == kind] == []
-    assert "others narrow" in replicas.logs()
+    assert "other clients added selectors" in replicas.logs()
     broken = _edited(api.get(kind, "muster"), lambda found: found["webhooks"][0]["clientConfig"].pop("caBundle"))
     broken["webhooks"][0]["namespaceSelector"] = {"matchExpressions": [ENFORCED]}
     api.replace(kind, broken)
@@ -157,7 +155,7 @@ def test_a_settled_installation_writes_nothing(local: Cluster, api: Api, replica
     assert [(*what(each), each["objectRef"], each["responseStatus"]["code"]) for each in written] == []
 
 
-def test_one_that_is_told_to_go_is_not_sent_anything_more_and_answers_meanwhile(
+def test_a_replica_that_shuts_down_answers_and_gets_no_new_request(
     api: Api, replicas: Replicas, namespace: str
 ) -> None:
     leaving, staying = replicas
@@ -174,18 +172,18 @@ def test_one_that_is_told_to_go_is_not_sent_anything_more_and_answers_meanwhile(
     assert staying.readyz() == (200, "ready")
 
 
-def test_one_that_is_stuck_does_not_say_that_it_lives(replicas: Replicas) -> None:
+def test_the_liveness_probe_of_a_stuck_replica_fails(replicas: Replicas) -> None:
     stuck = replicas[1]
     stuck.signal(signal.SIGSTOP)
     try:
         assert stuck.livez()[0] == 0
     finally:
         stuck.signal(signal.SIGCONT)
-    eventually(lambda: stuck.livez() == (200, "alive"), "it goes on")
+    eventually(lambda: stuck.livez() == (200, "alive"), "it continues")
     assert "muster_admission_seconds_bucket" in stuck.metrics()
 
 
-def test_without_the_right_to_its_secret_it_waits_and_registers_nothing(
+def test_without_the_right_to_its_secret_muster_waits_and_registers_nothing(
     local: Cluster, api: Api, replicas: Replicas, tmp_path: Path
 ) -> None:
     replicas.stop()
@@ -195,7 +193,7 @@ def test_without_the_right_to_its_secret_it_waits_and_registers_nothing(
     api.patch("roles", "muster", {"rules": [rule for rule in rules if rule["resources"] != ["secrets"]]}, NAMESPACE)
     late = replicas[0].start()
     try:
-        eventually(lambda: 'cannot get resource "secrets"' in late.readyz()[1], "it is told", 30)
+        eventually(lambda: 'cannot get resource "secrets"' in late.readyz()[1], "/readyz reports it", 30)
         assert late.livez()[0] == 200
         assert registered(api) == []
     finally:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.support.clusters import Cluster, start_cluster
-from tests.e2e.support.command import muster as command
-from tests.e2e.support.objects import POD_GROUP_ANNOTATION, all_pods, gang_job
-from tests.e2e.support.replicas import Replicas, registered
-from tests.e2e.support.waiting import eventually
+from tests.clusters.cluster import Cluster, start_cluster
+from tests.clusters.command import muster as command
+from tests.clusters.objects import POD_GROUP_ANNOTATION, all_pods, gang_job
+from tests.clusters.replicas import Replicas, registered
+from tests.clusters.waiting import eventually
 
 pytestmark = pytest.mark.full
 
@@ -25,7 +25,9 @@ def test_the_webhooks_follow_the_api(tmp_path: Path) -> None:
             assert [each["name"] for each in webhooks] == ["pods.muster.dev", "pod-groups.muster.dev"]
             runs_as_a_group(stock)
             stock.restart("--profile", "native")
-            eventually(lambda: "because gangs of it live" in replicas.logs(), "Muster says why it keeps the CRDs", 60)
+            eventually(
+                lambda: "because gangs of that API exist" in replicas.logs(), "Muster says why it keeps the CRDs", 60
+            )
             assert len(_gate(stock)) == 2
             stock.api.delete("jobs", "train", "default")
             eventually(lambda: len(_gate(stock)) == 1, "the webhooks are those of the built-in API", 120)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.muster import webhook_is_called
-from tests.e2e.support.objects import gang_job
+from tests.clusters.api import Api, Object
+from tests.clusters.cluster import Cluster
+from tests.clusters.muster import webhook_is_called
+from tests.clusters.objects import gang_job
+from tests.clusters.replicas import NAMESPACE, Replica, Replicas
+from tests.clusters.waiting import eventually
 from tests.e2e.support.relay import Relay, far_away
-from tests.e2e.support.replicas import NAMESPACE, Replica, Replicas
-from tests.e2e.support.waiting import eventually
 
 pytestmark = pytest.mark.quiet
 

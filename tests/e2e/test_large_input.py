@@ -14,13 +14,13 @@ import pytest
 
 from muster.api.job import GROUP_TEMPLATE_ANNOTATION, SCHEDULING_ANNOTATION
 from tests.builders import JobBuilder, a_gang, a_pod, a_review
+from tests.clusters.api import Object
+from tests.clusters.cluster import Cluster
+from tests.clusters.muster import Muster
+from tests.clusters.waiting import eventually
 from tests.e2e.hostile.checks import resident_bytes
 from tests.e2e.support import probed
-from tests.e2e.support.api import Object
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.muster import Muster
 from tests.e2e.support.strangers import LOOPBACK, TLS, http
-from tests.e2e.support.waiting import eventually
 
 pytestmark = [pytest.mark.quiet, pytest.mark.timeout(600)]
 
@@ -121,7 +121,7 @@ def assert_all_bounded(process: Process, path: str, raws: list[Object], count: i
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_refused_pods_with_owner_uids_of_a_megabyte(process: Process, count: int) -> None:
+def test_refused_pods_with_owner_uids_of_a_megabyte_stay_bounded(process: Process, count: int) -> None:
     pod = a_pod().of(a_gang("train").uid("FILLER")).build()
     del pod["metadata"]["labels"]
     assert_all_bounded(process, "/pods", [pod], count, allowed=False, dry=False)
@@ -138,7 +138,7 @@ FIELDS: dict[str, Callable[[Object], None]] = {
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_dry_run_jobs_with_fields_of_a_megabyte(process: Process, count: int) -> None:
+def test_dry_run_jobs_with_fields_of_a_megabyte_stay_bounded(process: Process, count: int) -> None:
     jobs = []
     for change in FIELDS.values():
         job = a_gang("train").asking("policy: {gang: {minCount: 2}}").build()
@@ -155,7 +155,7 @@ CONTENTS = {
     "objects in JSON": '{"policy": [' + "{}," * ETCD_LIMIT,
     "nested blocks": "- " * ETCD_LIMIT,
     "brackets": "[" * ETCD_LIMIT,
-    "half characters": '{"\\ud800": "' + "\\ud800" * ETCD_LIMIT,
+    "unpaired surrogates": '{"\\ud800": "' + "\\ud800" * ETCD_LIMIT,
     "blanks": " " * ETCD_LIMIT,
     "emoji": "\N{GRINNING FACE}" * ETCD_LIMIT,
 }
@@ -165,7 +165,7 @@ def cut(content: str, size: int) -> str:
     return content.encode()[:size].decode(errors="ignore")
 
 
-def test_an_annotation_of_every_size_up_to_what_etcd_takes(process: Process) -> None:
+def test_annotations_of_every_size_that_etcd_accepts_stay_bounded(process: Process) -> None:
     bodies = [
         orjson.dumps(a_review(a_gang("train").annotated(**{SCHEDULING_ANNOTATION: cut(content, size)}).build()))
         for size in SIZES
@@ -188,7 +188,7 @@ def half_ended(first: int) -> JobBuilder:
     return a_gang("train", 200_000).with_status(completedIndexes=",".join(ended), succeeded=len(ended))
 
 
-def test_a_job_of_which_every_other_one_of_200_000_indexes_has_completed(process: Process) -> None:
+def test_a_job_with_100_000_alternating_completed_indexes_stays_bounded(process: Process) -> None:
     reviews = iter([json.dumps(a_review(half_ended(first).build())).encode() for first in range(ROUNDS)])
 
     def feed() -> None:

@@ -1,4 +1,4 @@
-"""Muster is left: with `muster leave`, by force, with its API switched off. Jobs go on, and nothing stays behind."""
+"""Muster is removed: with `muster leave`, by force, with its API switched off. Jobs continue, nothing stays behind."""
 
 import uuid
 from collections.abc import Iterator
@@ -9,21 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.support.api import Api
-from tests.e2e.support.clusters import Cluster, start_cluster
-from tests.e2e.support.command import muster as command
-from tests.e2e.support.leaving import (
+from tests.clusters.api import Api
+from tests.clusters.cluster import Cluster, start_cluster
+from tests.clusters.command import muster as command
+from tests.clusters.leaving import (
     delete_all,
     identities,
     leave_as_the_hook_does,
     left_behind,
     protected,
 )
-from tests.e2e.support.objects import all_pods, gang_job, group_of, is_bound
-from tests.e2e.support.pairs import pair_of
-from tests.e2e.support.profiles import PROFILES, Profile, install_crds
-from tests.e2e.support.replicas import NAMESPACE, Replica, Replicas
-from tests.e2e.support.waiting import always, eventually
+from tests.clusters.objects import all_pods, gang_job, group_of, is_bound
+from tests.clusters.pairs import pair_of
+from tests.clusters.profiles import PROFILES, Profile
+from tests.clusters.replicas import NAMESPACE, Replica, Replicas
+from tests.clusters.site import install_crds
+from tests.clusters.waiting import always, eventually
 
 QUICK_LEADERSHIP = {"leadership": {"durationSeconds": 3, "renewSeconds": 1}}
 CRDS = "customresourcedefinitions"
@@ -50,7 +51,7 @@ def new_namespace(api: Api) -> str:
 
 
 @pytest.mark.parametrize("profile", ON_ALL, ids=lambda profile: profile.name)
-def test_muster_is_left_while_it_runs_and_comes_back_when_it_is_started(profile: Profile, tmp_path: Path) -> None:
+def test_muster_leave_works_while_muster_runs_and_a_restart_brings_it_back(profile: Profile, tmp_path: Path) -> None:
     with begun(profile) as cluster, Replicas(cluster, tmp_path, settings=QUICK_LEADERSHIP) as replicas:
         api, place = cluster.api, new_namespace(cluster.api)
         replicas.wait_until_ready()
@@ -65,9 +66,9 @@ def test_muster_is_left_while_it_runs_and_comes_back_when_it_is_started(profile:
         assert left_behind(api) == before
         assert api.get("leases", "muster", NAMESPACE)["spec"]["holderIdentity"].startswith("muster-")
 
-        told = leave_as_the_hook_does(cluster)
-        assert (told.code, told.err) == (0, "")
-        at_first = [line for line in told.out.splitlines() if not line.endswith("which had come back")]
+        answer = leave_as_the_hook_does(cluster)
+        assert (answer.code, answer.err) == (0, "")
+        at_first = [line for line in answer.out.splitlines() if not line.endswith("which had reappeared")]
         assert shown.out.replace("would have ", "").splitlines() == at_first
         assert profile.native == bool(protected(api, place)), "a built-in PodGroup's finalizer is not Muster's"
         for replica in replicas:
@@ -92,8 +93,8 @@ def test_muster_is_left_while_it_runs_and_comes_back_when_it_is_started(profile:
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
 @pytest.mark.full
-def test_killed_and_its_api_gone_nothing_hangs(profile: Profile, tmp_path: Path) -> None:
-    """Its webhooks still stand there, and nobody answers them. Then `muster leave` is run by an administrator."""
+def test_with_muster_killed_and_its_api_gone_nothing_hangs(profile: Profile, tmp_path: Path) -> None:
+    """Muster is killed, so nothing answers its webhooks. An administrator then runs `muster leave`."""
     with begun(profile) as cluster, Replicas(cluster, tmp_path, settings=QUICK_LEADERSHIP) as replicas:
         api, place = cluster.api, new_namespace(cluster.api)
         replicas.wait_until_ready()
@@ -107,8 +108,8 @@ def test_killed_and_its_api_gone_nothing_hangs(profile: Profile, tmp_path: Path)
             for kind in ("workloads", "podgroups"):
                 api.delete(CRDS, f"{kind}.{profile.group}")
         assert len(all_pods(api, place, "train", 4, is_bound)) == 4, "running pods are not touched"
-        told = command("leave", kubeconfig=cluster.kubeconfig)
-        assert (told.code, told.err) == (0, "")
+        answer = command("leave", kubeconfig=cluster.kubeconfig)
+        assert (answer.code, answer.err) == (0, "")
         assert left_behind(api) == {}
         if not profile.native:
             for kind in ("workloads", "podgroups"):
@@ -121,7 +122,7 @@ def test_killed_and_its_api_gone_nothing_hangs(profile: Profile, tmp_path: Path)
 
 @pytest.mark.parametrize("profile", [KUBERNETES_GROUP, OWN_GROUP], ids=lambda profile: profile.name)
 @pytest.mark.full
-def test_a_namespace_that_hangs_since_muster_was_killed_goes_once_it_is_left(profile: Profile, tmp_path: Path) -> None:
+def test_muster_leave_frees_a_namespace_that_a_killed_muster_blocks(profile: Profile, tmp_path: Path) -> None:
     with begun(profile) as cluster, Replicas(cluster, tmp_path, settings=QUICK_LEADERSHIP) as replicas:
         api, place = cluster.api, new_namespace(cluster.api)
         replicas.wait_until_ready()
@@ -137,7 +138,7 @@ def test_a_namespace_that_hangs_since_muster_was_killed_goes_once_it_is_left(pro
 
 def tells_that_it_is_left(replica: Replica) -> bool:
     status, sentence = replica.readyz()
-    return status == 503 and "`muster leave` has removed the webhooks" in sentence
+    return status == 503 and "`muster leave` removed the webhooks" in sentence
 
 
 def gone(api: Api, kind: str, name: str) -> bool:
@@ -152,7 +153,7 @@ def starts_as_a_gang(api: Api, place: str, name: str) -> None:
 
 
 def starts_plain(api: Api, place: str, name: str) -> None:
-    """As if Muster had never been."""
+    """Jobs run as if Muster had never been installed."""
     made = api.create("jobs", gang_job(name), place)
     pods = eventually(lambda: all_pods(api, place, name, 4, is_bound), f"four pods of {name} are bound", 90)
     assert {group_of(pod) for pod in pods} == {None}

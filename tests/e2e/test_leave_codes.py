@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.support.api import Api
-from tests.e2e.support.clusters import Cluster, hack_cluster
-from tests.e2e.support.command import muster as command
-from tests.e2e.support.leaving import leave_as_the_hook_does, left_behind
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.replicas import NAMESPACE, Replicas
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api
+from tests.clusters.cluster import Cluster, hack_cluster
+from tests.clusters.command import muster as command
+from tests.clusters.leaving import leave_as_the_hook_does, left_behind
+from tests.clusters.muster import Muster
+from tests.clusters.replicas import NAMESPACE, Replicas
+from tests.clusters.waiting import eventually
 
 NOT_DONE = (
     f"the Lease {NAMESPACE}/muster cannot be taken",
     "the webhooks of mutatingwebhookconfigurations.admissionregistration.k8s.io muster cannot be removed",
     "the webhooks of validatingwebhookconfigurations.admissionregistration.k8s.io muster cannot be removed",
-    "PodGroups of scheduling.k8s.io cannot be released",
-    "PodGroups of scheduling.muster.dev cannot be released",
-    "webhooks muster-dev cannot be looked for",
-    "whether Jobs are split cannot be seen",
+    "the finalizer of PodGroups of scheduling.k8s.io cannot be removed",
+    "the finalizer of PodGroups of scheduling.muster.dev cannot be removed",
+    "cannot look for webhooks muster-dev",
+    "cannot check whether gangs are split",
     f"secrets {NAMESPACE}/muster-certificates cannot be removed",
     f"leases.coordination.k8s.io {NAMESPACE}/muster cannot be removed",
 )
@@ -45,7 +45,7 @@ def registered(local: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.mark.parametrize("flags", [(), ("--dry-run",)], ids=["for real", "as a dry run"])
-def test_who_may_do_nothing_is_told_each_thing_that_is_not_done(
+def test_without_rights_leave_reports_each_step_that_it_could_not_do(
     api: Api, registered: Replicas, nobody: Path, flags: tuple[str, ...]
 ) -> None:
     before = left_behind(api)
@@ -61,7 +61,9 @@ def test_who_may_do_nothing_is_told_each_thing_that_is_not_done(
     assert len(before) == 4
 
 
-def test_who_may_do_some_of_it_does_that_and_is_told_the_rest(local: Cluster, api: Api, registered: Replicas) -> None:
+def test_with_some_rights_leave_does_these_steps_and_reports_the_rest(
+    local: Cluster, api: Api, registered: Replicas
+) -> None:
     assert leave_as_the_hook_does(local, "--dry-run").code == 0, "and its roles are there now"
     rules = api.get("roles", "muster-leave", NAMESPACE)["rules"]
     kept = [rule for rule in rules if rule["resources"] != ["secrets"]]
@@ -81,7 +83,7 @@ def without_the_secret(local: Cluster) -> str:
     return answer.err
 
 
-def test_nothing_to_do_is_done(local: Cluster, api: Api, registered: Replicas) -> None:
+def test_a_second_leave_succeeds_and_writes_nothing(local: Cluster, api: Api, registered: Replicas) -> None:
     assert command("leave", "--wait", "0", kubeconfig=local.kubeconfig).code == 0
     since = local.audit_position()
     for flags in ((), ("--dry-run",), ("--dry-run", "--wait", "0")):
@@ -92,9 +94,9 @@ def test_nothing_to_do_is_done(local: Cluster, api: Api, registered: Replicas) -
     assert left_behind(api) == {}
 
 
-def test_webhooks_of_a_developer_are_mentioned(local: Cluster, muster: Muster) -> None:
+def test_leave_mentions_the_webhooks_of_a_dev_run(local: Cluster, muster: Muster) -> None:
     """If its Muster was killed, they refuse pods."""
     answer = command("leave", "--dry-run", kubeconfig=local.kubeconfig)
     assert answer.code == 0
-    assert "muster-dev is of a `muster run --dev`: if none runs, it refuses pods; add --dev" in answer.out
+    assert "muster-dev belongs to a `muster run --dev`. If that process has ended, the webhooks refuse" in answer.out
     assert muster.running

@@ -1,4 +1,4 @@
-"""Muster is left while Jobs are created all the time, and some are in the middle of getting pods: none is split."""
+"""`muster leave` runs while Jobs are created all the time, and some are in the middle of getting pods: none splits."""
 
 import subprocess
 import sys
@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.support.api import Api
-from tests.e2e.support.clusters import Cluster, start_cluster
-from tests.e2e.support.command import muster as command
-from tests.e2e.support.leaving import leave_as_the_hook_does, left_behind
-from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
-from tests.e2e.support.profiles import PROFILES, Profile, install_crds
-from tests.e2e.support.replicas import WEBHOOKS, Replicas, registered
+from tests.clusters.api import Api
+from tests.clusters.cluster import Cluster, start_cluster
+from tests.clusters.command import muster as command
+from tests.clusters.leaving import leave_as_the_hook_does, left_behind
+from tests.clusters.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
+from tests.clusters.profiles import PROFILES, Profile
+from tests.clusters.replicas import WEBHOOKS, Replicas, registered
+from tests.clusters.site import install_crds
+from tests.clusters.waiting import eventually
 from tests.e2e.support.stream import Stream
-from tests.e2e.support.waiting import eventually
 
 pytestmark = pytest.mark.full
 """A sample is in every run: test_chart_with_muster.py leaves by the chart's hook, under the same load."""
@@ -61,22 +62,22 @@ def test_no_job_is_split_and_no_webhook_stays(profile: Profile, tmp_path: Path) 
                 assert (left.code, left.err) == (0, ""), left.out
                 assert registered(cluster.api) == []
                 assert left_behind(cluster.api) == {}
-                assert "half in their gang" not in left.out
+                assert "split gangs" not in left.out
                 stream.more(10)
                 ended = stream.outcome()
             assert "Traceback" not in replicas.logs()
             gangs, plain = gangs + len(ended.gangs), plain + len(ended.plain)
             waited += "waiting up to 180 s" in left.out
-            told = [name for name in ended.plain if being_left_is_told(cluster.api, place, name)]
-            print(f"round {number}: {ended}, of which {len(told)} were told; {left.out.splitlines()[:3]}")
-            assert told, "who came while Muster was being left was told so"
+            informed = [name for name in ended.plain if has_event_about_leaving(cluster.api, place, name)]
+            print(f"round {number}: {ended}, of which {len(informed)} have an event; {left.out.splitlines()[:3]}")
+            assert informed, "Jobs that came during `muster leave` have an event"
             cluster.api.delete("namespaces", place)
     print(f"{gangs} whole gangs, {plain} wholly plain, waited in {waited} of {ROUNDS[profile.cluster]} rounds")
     assert gangs
     assert plain
 
 
-def test_whom_it_waits_for_and_what_becomes_of_those_whose_time_is_over(tmp_path: Path) -> None:
+def test_leave_waits_for_unfinished_gangs_until_its_timeout(tmp_path: Path) -> None:
     """A quota lets two of four pods in: the gang is in the middle for as long as that stays."""
     with begun(NATIVE) as cluster, Replicas(cluster, tmp_path, settings=QUICK_LEADERSHIP) as replicas:
         api, place = cluster.api, new_namespace(cluster.api)
@@ -106,7 +107,7 @@ def test_whom_it_waits_for_and_what_becomes_of_those_whose_time_is_over(tmp_path
         assert {group_of(pod) for pod in pods} == {None}
 
 
-def test_who_is_split_by_force_is_named_and_made_whole_by_a_pause(tmp_path: Path) -> None:
+def test_leave_names_a_split_gang_and_suspending_its_job_repairs_it(tmp_path: Path) -> None:
     """Webhooks deleted by hand, in the middle of a gang, and Muster killed: nobody can keep that one together."""
     with begun(NATIVE) as cluster, Replicas(cluster, tmp_path, settings=QUICK_LEADERSHIP) as replicas:
         api, place = cluster.api, new_namespace(cluster.api)
@@ -121,9 +122,9 @@ def test_who_is_split_by_force_is_named_and_made_whole_by_a_pause(tmp_path: Path
         set_quota(api, place, 100)
         eventually(lambda: all_pods(api, place, "train", 4), "the others come", 90)
         assert len({group_of(pod) for pod in pods_of(api, place, "train")}) == 2
-        told = command("leave", "--dry-run", kubeconfig=cluster.kubeconfig)
-        assert (told.code, told.err) == (0, "")
-        assert f"half in their gang and half not, so that some pods wait for ever: {place}/train; suspend" in told.out
+        answer = command("leave", "--dry-run", kubeconfig=cluster.kubeconfig)
+        assert (answer.code, answer.err) == (0, "")
+        assert f"split gangs, in which some pods wait forever: {place}/train. Suspend" in answer.out
         api.patch("jobs", "train", {"spec": {"suspend": True}}, place)
         eventually(lambda: not pods_of(api, place, "train"), "its pods go")
         api.patch("jobs", "train", {"spec": {"suspend": False}}, place)
@@ -133,7 +134,7 @@ def test_who_is_split_by_force_is_named_and_made_whole_by_a_pause(tmp_path: Path
         assert "half in" not in command("leave", "--dry-run", kubeconfig=cluster.kubeconfig).out
 
 
-def test_where_nobody_is_left_to_complete_a_gang_nobody_is_waited_for(tmp_path: Path) -> None:
+def test_without_a_running_replica_leave_does_not_wait(tmp_path: Path) -> None:
     with begun(NATIVE) as cluster, Replicas(cluster, tmp_path, settings=QUICK_LEADERSHIP) as replicas:
         api, place = cluster.api, new_namespace(cluster.api)
         replicas.wait_until_ready()
@@ -142,10 +143,10 @@ def test_where_nobody_is_left_to_complete_a_gang_nobody_is_waited_for(tmp_path: 
         eventually(lambda: all_pods(api, place, "train", 2), "two pods are let in")
         for replica in replicas:
             replica.kill()
-        told = leave_as_the_hook_does(cluster)
-        assert (told.code, told.err) == (0, "")
-        assert "no replica has noticed" in told.out
-        assert "waiting up to" not in told.out
+        answer = leave_as_the_hook_does(cluster)
+        assert (answer.code, answer.err) == (0, "")
+        assert "no replica has noticed" in answer.out
+        assert "waiting up to" not in answer.out
         assert left_behind(api) == {}
 
 
@@ -166,8 +167,8 @@ def leaving(cluster: Cluster) -> Iterator[subprocess.Popen[str]]:
         process.wait(10)
 
 
-def being_left_is_told(api: Api, namespace: str, name: str) -> bool:
-    return any("BeingLeft: " in event["message"] for event in events_on(api, namespace, name, "StandingAside"))
+def has_event_about_leaving(api: Api, namespace: str, name: str) -> bool:
+    return any("Uninstalling: " in event["message"] for event in events_on(api, namespace, name, "StandingAside"))
 
 
 def set_quota(api: Api, namespace: str, pods: int) -> None:

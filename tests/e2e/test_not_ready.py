@@ -1,4 +1,4 @@
-"""What Muster lacks is a state with one clear sentence, not an end, and it heals by itself when the cause is gone."""
+"""What Muster lacks makes it not ready, with one clear sentence; it recovers by itself when the cause is gone."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.support.api import Api
-from tests.e2e.support.clusters import Cluster, start_cluster
-from tests.e2e.support.https import readyz
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import all_pods, gang_job, group_of, is_bound
-from tests.e2e.support.pairs import pair_of
+from tests.clusters.api import Api
+from tests.clusters.cluster import Cluster, start_cluster
+from tests.clusters.https import readyz
+from tests.clusters.muster import Muster
+from tests.clusters.objects import all_pods, gang_job, group_of, is_bound
+from tests.clusters.pairs import pair_of
+from tests.clusters.rights import without_right
+from tests.clusters.waiting import always, eventually
 from tests.e2e.support.relay import Relay
-from tests.e2e.support.rights import without_right
-from tests.e2e.support.waiting import always, eventually
 
 NOTICED_SECONDS = 30
 """A right that goes missing is noticed at the next probe, which is 15 s away at most."""
@@ -32,9 +32,9 @@ def stock() -> Iterator[Cluster]:
 
 
 @pytest.mark.full
-def test_an_api_that_is_not_served_is_told_and_used_once_it_is(stock: Cluster, tmp_path: Path) -> None:
+def test_muster_reports_a_missing_api_and_uses_it_once_it_is_served(stock: Cluster, tmp_path: Path) -> None:
     with begun(stock.muster_kubeconfig(), stock.api, tmp_path) as muster:
-        told(muster, "start it with --runtime-config=scheduling.k8s.io/v1alpha2=true")
+        reports(muster, "start it with --runtime-config=scheduling.k8s.io/v1alpha2=true")
         always(lambda: muster.running and readyz(muster)[0] == 503, "Muster runs, and is not ready", 3)
         stock.restart("--profile", "native")
         muster.wait_until_ready(90)
@@ -45,7 +45,7 @@ def test_an_api_that_is_not_served_is_told_and_used_once_it_is(stock: Cluster, t
 @pytest.mark.parametrize(
     "right", [pytest.param(each, marks=[] if each in IN_EVERY_RUN else pytest.mark.full) for each in RIGHTS]
 )
-def test_a_missing_right_is_told_and_healed(
+def test_muster_reports_a_missing_right_and_recovers(
     local: Cluster, api: Api, muster: Muster, namespace: str, right: str
 ) -> None:
     """The Job that comes meanwhile waits, and starts as a gang."""
@@ -54,7 +54,7 @@ def test_a_missing_right_is_told_and_healed(
     with without_right(local, verb, resource):
         if verb == "create":  # missed only when it is needed
             api.create("jobs", gang_job("waiting"), namespace)
-        told(muster, f'cannot {verb} resource "{resource}"', since=heard)
+        reports(muster, f'cannot {verb} resource "{resource}"', since=heard)
         if verb != "create":
             api.create("jobs", gang_job("waiting"), namespace)
     eventually(lambda: readyz(muster) == (200, "ready"), "Muster is ready again", NOTICED_SECONDS)
@@ -79,19 +79,19 @@ def test_muster_that_starts_without_a_right_waits_for_it(
         without_right(local, verb, resource) as restore,
         begun(local.muster_kubeconfig(), local.api, tmp_path) as late,
     ):
-        told(late, f"manifests/rbac.yaml grants: it may not {verb} {resource}")
+        reports(late, f"lacks a permission that its roles must grant: it may not {verb} {resource}")
         assert local.api.find("mutatingwebhookconfigurations", "muster-dev") is None
         restore()
         late.wait_until_ready()
         runs_a_gang(local.api, namespace)
 
 
-def test_an_api_server_that_comes_later_is_waited_for(
+def test_muster_waits_for_an_api_server_that_starts_later(
     local: Cluster, muster: Muster, namespace: str, tmp_path: Path
 ) -> None:
     relay = Relay(local.muster_kubeconfig())
     with muster.away(), begun(relay.kubeconfig(tmp_path), local.api, tmp_path) as early:
-        told(early, f"the API server at http://127.0.0.1:{relay.port} does not answer")
+        reports(early, f"the API server at http://127.0.0.1:{relay.port} does not answer")
         always(lambda: early.running and readyz(early)[0] == 503, "Muster runs, and is not ready", 3)
         relay.listen()
         early.wait_until_ready()
@@ -111,7 +111,7 @@ def begun(kubeconfig: Path, api: Api, folder: Path) -> Iterator[Muster]:
     assert "Traceback" not in muster.log()
 
 
-def told(muster: Muster, what: str, since: int = 0) -> None:
+def reports(muster: Muster, what: str, since: int = 0) -> None:
     """One line in the log says it, and /readyz answers 503 with the same sentence."""
 
     def both() -> bool:
@@ -120,7 +120,7 @@ def told(muster: Muster, what: str, since: int = 0) -> None:
         status, body = readyz(muster)
         return bool(said) and status == 503 and said[-1] in body and "\n" not in body
 
-    eventually(both, f"Muster tells of {what!r}", NOTICED_SECONDS)
+    eventually(both, f"Muster reports {what!r}", NOTICED_SECONDS)
 
 
 def runs_a_gang(api: Api, namespace: str) -> None:

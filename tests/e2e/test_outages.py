@@ -9,19 +9,19 @@ from functools import partial
 
 import pytest
 
-from tests.e2e.support.api import Api, ApiError, Object
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, job, pods_of
+from tests.clusters.api import Api, ApiError, Object
+from tests.clusters.cluster import Cluster
+from tests.clusters.objects import all_pods, events_on, gang_job, group_of, is_bound, job, pods_of
+from tests.clusters.pairs import assert_one_pair
+from tests.clusters.replicas import Replicas
+from tests.clusters.waiting import eventually
 from tests.e2e.support.outages import OUTAGES, assert_nothing_else_is_refused, settings
-from tests.e2e.support.pairs import assert_one_pair
 from tests.e2e.support.plain_jobs import PlainJobs, longest
-from tests.e2e.support.replicas import Replicas
-from tests.e2e.support.waiting import eventually
 
 BACKOFF_SECONDS = 60
 """The longest pause of the Job controller between two tries."""
 QPS_SECONDS = 15
-"""What it takes it to make all the pods, on a busy machine."""
+"""How long it needs to make all the pods, on a busy machine."""
 BEHIND_SECONDS = 15
 """How much later a plain Job may get its pods while others have been waiting for Muster in vain."""
 IN_EVERY_RUN = {("no replica is up", "Fail")}
@@ -53,7 +53,7 @@ def start(local: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         for outage in OUTAGES
     ],
 )
-def test_in_an_outage_only_pods_of_matching_jobs_are_concerned(
+def test_an_outage_affects_only_pods_of_matching_jobs(
     api: Api, namespace: str, start: Callable[[str], Replicas], policy: str, outage: str
 ) -> None:
     replicas = start(policy)
@@ -97,7 +97,7 @@ WHOLE = pytest.param(
 
 
 @pytest.mark.parametrize("crowd", [FEW, WHOLE])
-def test_how_much_later_plain_jobs_are_behind_many_that_wait_in_a_black_hole(
+def test_plain_jobs_start_soon_behind_many_gangs_that_wait_for_muster(
     api: Api, namespace: str, start: Callable[[str], Replicas], crowd: Crowd, record_property: Callable[..., None]
 ) -> None:
     """At once, by their turn in the queue, and that is arithmetic. Behind Jobs that have waited a while, hardly."""
@@ -144,8 +144,8 @@ def has_its_pods(api: Api, namespace: str, name: str) -> bool:
 
 def is_refused(api: Api, namespace: str, name: str) -> bool:
     assert pods_of(api, namespace, name) == []
-    told = [event["message"] for event in events_on(api, namespace, name, "FailedCreate")]
-    return any('failed calling webhook "pods.muster.dev"' in message for message in told)
+    messages = [event["message"] for event in events_on(api, namespace, name, "FailedCreate")]
+    return any('failed calling webhook "pods.muster.dev"' in message for message in messages)
 
 
 def assert_well_afterwards(api: Api, namespace: str, waiting: Object, policy: str) -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.clusters.api import Api, ApiError
+from tests.clusters.cluster import Cluster, start_cluster
+from tests.clusters.objects import all_pods, asking, events_on, gang_job, group_of, is_bound, job, pods_of
+from tests.clusters.pairs import assert_one_pair, pair_of
+from tests.clusters.replicas import NAMESPACE, Replica, Replicas
+from tests.clusters.site import install_crds
+from tests.clusters.waiting import always, eventually
 from tests.e2e.support import planted
-from tests.e2e.support.api import Api, ApiError
-from tests.e2e.support.clusters import Cluster, start_cluster
-from tests.e2e.support.objects import all_pods, asking, events_on, gang_job, group_of, is_bound, job, pods_of
-from tests.e2e.support.pairs import assert_one_pair, pair_of
-from tests.e2e.support.profiles import install_crds
-from tests.e2e.support.replicas import NAMESPACE, Replica, Replicas
-from tests.e2e.support.waiting import always, eventually
 
 SIZE = 3
 SECONDS = 60
@@ -197,7 +197,9 @@ def test_a_task_that_keeps_dying_makes_its_replica_not_ready_until_it_lives(
     switch.write_text("always")
     try:
         sentence = f"the task {task} keeps failing with PlantedBug, which is a bug in Muster; its log says where"
-        eventually(lambda: replica.readyz()[0] == 503 and sentence in replica.readyz()[1], "/readyz says so", SECONDS)
+        eventually(
+            lambda: replica.readyz()[0] == 503 and sentence in replica.readyz()[1], "/readyz reports it", SECONDS
+        )
         api.create("jobs", gang_job("good", SIZE), namespace)
         assert_starts_as_a_gang(api, namespace, "good")
     finally:
@@ -249,7 +251,7 @@ IGNORE = {"pods": {"failurePolicy": "Ignore", "timeoutSeconds": 20}}
 
 
 @pytest.mark.full
-def test_where_muster_keeps_the_pod_groups_a_bug_concerns_one_of_them(tmp_path: Path) -> None:
+def test_on_crd_profiles_a_bug_concerns_one_pod_group(tmp_path: Path) -> None:
     """With CRDs, and with `failurePolicy: Ignore`: what Muster fails on passes without its gang."""
     cluster = start_cluster("planted", "--profile", "stock", "--nodes", "4", "--node-cpu", "16")
     try:
@@ -262,7 +264,7 @@ def test_where_muster_keeps_the_pod_groups_a_bug_concerns_one_of_them(tmp_path: 
             for name in ("bad-protection", "bad-member", "good"):
                 assert_starts_as_a_gang(api, "default", name)
             eventually(partial(is_marked_scheduled, api, "good"), "the PodGroup is marked as scheduled", SECONDS)
-            for task in ("podgroups", "pod-reflector", "pods"):
+            for task in ("podgroup-protection", "pod-reflector", "pods"):
                 eventually(lambda task=task: sum_of(muster, task) > 0, f"{task} counts the bug", SECONDS)  # type: ignore[misc]
             assert not is_marked_scheduled(api, "bad-protection")
             plain = eventually(

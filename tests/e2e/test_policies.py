@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.e2e.support.api import Api, ApiError, Object
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.nodes import RACK, own_nodes
-from tests.e2e.support.objects import all_pods, asking, events_on, gang_job, group_of, is_bound, job, pods_of
-from tests.e2e.support.pairs import pair_of
-from tests.e2e.support.waiting import always, eventually
+from tests.clusters.api import Api, ApiError, Object
+from tests.clusters.cluster import Cluster
+from tests.clusters.muster import Muster
+from tests.clusters.nodes import RACK, own_nodes
+from tests.clusters.objects import all_pods, asking, events_on, gang_job, group_of, is_bound, job, pods_of
+from tests.clusters.pairs import pair_of
+from tests.clusters.waiting import always, eventually
 
 NODES, NODE_PODS, RACKS = 4, 3, 2
 IN_ONE_RACK = f"constraints: {{topology: [{{level: {RACK}}}]}}"
@@ -98,7 +98,7 @@ def test_a_gang_preempts_a_lower_one_as_it_asks_to_be_disrupted(
     api: Api, namespace: str, place: Object, priorities: tuple[str, str], mode: str, survivors: range
 ) -> None:
     """Pod by pod, 6 make room for 6. But in 10 of 120 runs kube-scheduler took one or two more, 30 to 90 ms after these
-    by its own events. So whoever is gone must have been preempted, and who was preempted must be gone."""
+    by its own events. So every pod that is gone must have been preempted, and every preempted pod must be gone."""
     room = NODES * NODE_PODS
     low, high = ({**place, "priorityClassName": name} for name in priorities)
     intent = json.dumps({"policy": {"gang": {}}, "disruption": {mode: {}}})
@@ -127,9 +127,7 @@ def test_a_gang_preempts_a_lower_one_as_it_asks_to_be_disrupted(
     assert len(names - gone()) in survivors
 
 
-def test_a_gang_and_a_job_that_is_none_run_side_by_side(
-    api: Api, muster: Muster, namespace: str, place: Object
-) -> None:
+def test_a_gang_and_a_basic_job_run_side_by_side(api: Api, muster: Muster, namespace: str, place: Object) -> None:
     """The Basic Job takes what room there is, pod by pod; the gang waits for room for the whole."""
     room = NODES * NODE_PODS
     made = api.create("jobs", job("basic", pod=place, parallelism=4, completions=4), namespace)
@@ -184,7 +182,7 @@ def test_a_claim_is_made_once_for_the_whole_gang(api: Api, namespace: str, place
     assert [owner["kind"] for owner in one["metadata"]["ownerReferences"]] == ["PodGroup"]
 
 
-def test_opt_in_leaves_jobs_alone_that_do_not_ask(
+def test_with_opt_in_muster_skips_jobs_that_do_not_ask(
     local: Cluster, api: Api, muster: Muster, namespace: str, tmp_path: Path
 ) -> None:
     file = settings(tmp_path, {**HEAD, "defaultPolicy": "opt-in"})
@@ -197,7 +195,7 @@ def test_opt_in_leaves_jobs_alone_that_do_not_ask(
             for name in ("silent", "asked", "wrong"):
                 eventually(partial(all_pods, api, namespace, name, 3, is_bound), f"the Job {name} runs", 60)
             assert [len(pair_of(api, namespace, each)[1]) for each in (silent, asked, wrong)] == [0, 1, 0]
-            eventually(lambda: events_on(api, namespace, "wrong", "IntentIgnored"), "what is wrong is told")
+            eventually(lambda: events_on(api, namespace, "wrong", "IntentIgnored"), "an event reports the mistake")
     finally:
         muster.start()
         muster.wait_until_ready()

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import own_namespace
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.clusters import ACCOUNT, Cluster
+from tests.clusters.api import Api, Object
+from tests.clusters.cluster import ACCOUNT, Cluster
+from tests.clusters.https import pod_of
+from tests.clusters.muster import Muster
+from tests.clusters.namespaces import own_namespace
+from tests.clusters.objects import all_pods, gang_job, is_bound
+from tests.clusters.waiting import eventually
 from tests.e2e.support.honest import ROOT, Honest, Outcome
-from tests.e2e.support.https import pod_of
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import all_pods, gang_job, is_bound
 from tests.e2e.support.strangers import CASES, http
-from tests.e2e.support.waiting import eventually
 
 pytestmark = pytest.mark.quiet
 
@@ -112,13 +112,15 @@ def check(case: str, muster: Muster, port: int, seconds: float, request: bytes) 
 
 
 @pytest.mark.parametrize("case", SAMPLE)
-def test_nothing_is_lost_beside_some_strangers(case: str, muster: Muster, port: int, request_bytes: bytes) -> None:
+def test_no_request_is_lost_beside_some_abusive_clients(
+    case: str, muster: Muster, port: int, request_bytes: bytes
+) -> None:
     check(case, muster, port, 2, request_bytes)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
-def test_nothing_is_lost_beside_strangers(case: str, muster: Muster, port: int, request_bytes: bytes) -> None:
+def test_no_request_is_lost_beside_abusive_clients(case: str, muster: Muster, port: int, request_bytes: bytes) -> None:
     check(case, muster, port, 10, request_bytes)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.replicas import Replicas
+from tests.clusters.cluster import Cluster
+from tests.clusters.replicas import Replicas
 
 GUARD = """
 import os, sys
@@ -35,7 +35,7 @@ def as_in_a_pod(kubeconfig: Path, folder: Path) -> Path:
     return path
 
 
-def test_it_gets_ready_and_registers_without_writing_to_a_disk(
+def test_muster_gets_ready_and_registers_without_writing_to_a_disk(
     local: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     login = as_in_a_pod(local.muster_kubeconfig(), tmp_path)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import tarfile
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 import yaml
 
 from release_build.sbom import python_packages
-from tests.e2e.support.clusters import ROOT
+from tests.clusters.cluster import ROOT
+from version_files import project_version
 
 EXPECTED = {
     "RELEASE_NOTES.md",
@@ -31,9 +33,10 @@ EXPECTED = {
 COUNT = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
 
 
-def release(folder: Path, **environment: str) -> None:
+def release(folder: Path, umask: int = 0o022, **environment: str) -> None:
     command = [str(ROOT / "hack/release"), "--snapshot", "--skip-image", "--output", str(folder)]
-    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    env = {**os.environ, **environment}
+    done = subprocess.run(command, env=env, umask=umask, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
@@ -46,7 +49,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_same_commit_gives_the_same_bytes(released: Path, tmp_path: Path) -> None:
     """In another folder, another time zone and with another umask."""
-    release(tmp_path / "again", TZ="Asia/Kathmandu", TMPDIR=str(tmp_path))
+    release(tmp_path / "again", 0o077, TZ="Asia/Kathmandu", TMPDIR=str(tmp_path))
     first, second = (
         {path.name: path.read_bytes() for path in folder.iterdir()} for folder in (released, tmp_path / "again")
     )
@@ -105,12 +108,54 @@ def test_the_bill_of_materials_names_muster_and_its_packages(released: Path) -> 
     assert not {"pytest", "hatchling", "cyclonedx-bom"} & packages.keys()
 
 
-def test_without_a_tag_there_is_one_sentence(tmp_path: Path) -> None:
-    clone = tmp_path / "clone"
-    subprocess.run(["git", "clone", "--quiet", "--no-tags", "--shared", str(ROOT), str(clone)], check=True)
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """Without tags."""
+    folder = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", "--no-tags", "--shared", str(ROOT), str(folder)], check=True)
+    return folder
+
+
+def release_of(clone: Path, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "MUSTER_PYTHON": str(ROOT / ".venv/bin/python")}
-    command = [str(clone / "hack/release"), "--output", str(tmp_path / "dist")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    command = [str(clone / "hack/release"), "--output", str(folder), *flags]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def tagged(clone: Path, version: str) -> None:
+    """As a maintainer releases it: the heading in the changelog, a commit, a tag."""
+    changelog = clone / "CHANGELOG.md"
+    heading = f"## {version} - 2026-12-01"
+    changed = re.sub(
+        rf"^## (?:Unreleased|{re.escape(version)}\b.*)$", heading, changelog.read_text(), flags=re.MULTILINE
+    )
+    assert changed.count(heading) == 1
+    changelog.write_text(changed)
+    who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false")
+    for command in (("commit", "--quiet", "--allow-empty", "--all", "--message", "release"), ("tag", f"v{version}")):
+        subprocess.run(["git", "-C", str(clone), *who, *command], check=True)
+
+
+@pytest.mark.full
+def test_a_tag_gives_the_same_bytes_under_its_own_version(clone: Path, tmp_path: Path) -> None:
+    version = project_version(clone)
+    tagged(clone, version)
+    built = []
+    for number in range(2):
+        folder = tmp_path / f"dist-{number}"
+        done = release_of(clone, folder, "--skip-image")
+        assert done.returncode == 0, done.stderr
+        built.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    first, second = built
+    assert first.keys() == {name.format(version=version, python=version) for name in EXPECTED}
+    assert [name for name in first.keys() | second.keys() if first.get(name) != second.get(name)] == []
+    notes = first["RELEASE_NOTES.md"].decode()
+    assert notes.startswith(f"# Muster {version}\n")
+    assert "-dev." not in "".join(first)
+
+
+def test_without_a_tag_there_is_one_sentence(clone: Path, tmp_path: Path) -> None:
+    done = release_of(clone, tmp_path / "dist")
     assert done.returncode == 1
     assert done.stderr.startswith("hack/release: There is no tag on this commit: run `git tag v")
     assert done.stderr.count("\n") == 1

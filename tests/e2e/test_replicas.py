@@ -1,4 +1,4 @@
-"""Several replicas: who does the eager work, how fast another takes over, and that nothing rests on there being one."""
+"""Several replicas: which one leads, how fast another one takes over, and that safety does not depend on a leader."""
 
 import itertools
 import random
@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.support.api import Api, ApiError, Object
-from tests.e2e.support.audit import touches_jobs_or_pods
-from tests.e2e.support.clusters import Cluster
+from tests.clusters.api import Api, ApiError, Object
+from tests.clusters.audit import touches_jobs_or_pods
+from tests.clusters.cluster import Cluster
+from tests.clusters.objects import all_pods, events_on, gang_job, is_bound, pods_of
+from tests.clusters.pairs import assert_one_pair, pair_of
+from tests.clusters.replicas import NAMESPACE, Replica, Replicas
+from tests.clusters.waiting import always, eventually
 from tests.e2e.support.invariants import Invariants
-from tests.e2e.support.objects import all_pods, events_on, gang_job, is_bound, pods_of
-from tests.e2e.support.pairs import assert_one_pair, pair_of
 from tests.e2e.support.relay import Answer, Call, Relay, failure
-from tests.e2e.support.replicas import NAMESPACE, Replica, Replicas
-from tests.e2e.support.waiting import always, eventually
 
 SIZE = 3
 JOB_NAME = "batch.kubernetes.io/job-name"
@@ -47,7 +47,7 @@ def leader(api: Api, replicas: Replicas) -> Replica:
 def seconds_until_next_write(
     api: Api, replicas: Replicas, namespace: str, name: str, end: Callable[[], object]
 ) -> float:
-    """From the leader's end to the pair of a Job that only eager work can make: no pod of it reaches a webhook."""
+    """From the leader's end to the pair of a Job that only a leader creates: no pod of it reaches a webhook."""
     with replicas.relay.cut():
         began = time.monotonic()
         end()
@@ -108,7 +108,7 @@ class Load:
 
     def _has_its_pods(self, name: str) -> bool:
         """The Job controller counts by name what it has asked for: a Job that is replaced while its pods are being
-        created waits for those of the one before it, for five minutes, whoever holds the webhook."""
+        created waits for those of the one before it, for five minutes, no matter which replica answers the webhook."""
         return len(pods_of(self._api, self._namespace, name)) == SIZE
 
 
@@ -145,7 +145,7 @@ def is_staying(pod: Object) -> bool:
 
 
 def last_words(api: Api, namespace: str, name: str) -> list[str]:
-    """What somebody who looks at the Job is told."""
+    """The state of the pods and the events on the Job."""
     pods = [f"{pod['metadata']['name']}: {pod['status']}" for pod in pods_of(api, namespace, name)]
     return [*pods, *(f"{event['reason']}: {event['message']}" for event in events_on(api, namespace, name))]
 
@@ -200,7 +200,7 @@ def replicas(local: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield running
 
 
-def test_only_the_leader_is_eager_and_says_so(api: Api, replicas: Replicas, namespace: str) -> None:
+def test_only_the_leader_does_eager_work_and_its_gauge_is_1(api: Api, replicas: Replicas, namespace: str) -> None:
     leading = leader(api, replicas)
     gauges = {each.identity: "muster_leader 1.0" in each.metrics() for each in replicas}
     assert gauges == {each.identity: each is leading for each in replicas}
@@ -208,7 +208,7 @@ def test_only_the_leader_is_eager_and_says_so(api: Api, replicas: Replicas, name
     others = "".join(each.log() for each in replicas if each is not leading)
     assert f"{namespace}/train" in leading.log()
     assert f"{namespace}/train" not in others
-    always(lambda: leader(api, replicas) is leading, "it goes on leading", 2)
+    always(lambda: leader(api, replicas) is leading, "it still leads", 2)
 
 
 TAKEOVERS = [1, pytest.param(25, marks=[pytest.mark.full, pytest.mark.timeout(1800)])]
@@ -225,12 +225,12 @@ def test_another_replica_takes_over_in_time(api: Api, replicas: Replicas, namesp
         leading.start()
         replicas.wait_until_ready()
     eventually(lambda: all_bound(api, namespace, names), "every gang starts", 90)
-    eventually(lambda: told_once(api, namespace, names), "each is told so, by whoever leads")
+    eventually(lambda: has_one_event_each(api, namespace, names), "each has one event, from the leader")
     print(f"leader {how} {times} times: the next write came after {max(taken):.1f} s at most: {taken}")
     assert max(taken) < (KILLED_SECONDS if how == "killed" else RELEASED_SECONDS)
 
 
-def told_once(api: Api, namespace: str, names: list[str]) -> bool:
+def has_one_event_each(api: Api, namespace: str, names: list[str]) -> bool:
     return [len(events_on(api, namespace, name, "GangScheduled")) for name in names] == [1] * len(names)
 
 

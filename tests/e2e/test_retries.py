@@ -1,15 +1,17 @@
 """Gangs that lose pods after some of their indexes have ended: the lost ones come back, on the real scheduler."""
 
 import time
+from functools import partial
 
 import pytest
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import events_on, is_complete
-from tests.e2e.support.pairs import pair_of
-from tests.e2e.support.retries import (
+from tests.clusters.api import Api, Object
+from tests.clusters.cluster import Cluster
+from tests.clusters.muster import Muster
+from tests.clusters.nodes import own_nodes
+from tests.clusters.objects import all_pods, events_on, gang_job, is_bound, is_complete, is_running
+from tests.clusters.pairs import pair_of
+from tests.clusters.retries import (
     FAILED_FOR_GOOD,
     LOST,
     SIZE,
@@ -21,8 +23,8 @@ from tests.e2e.support.retries import (
     lose_index,
     running_gang,
 )
-from tests.e2e.support.waiting import always, eventually
-from tests.e2e.support.workers import end_pod
+from tests.clusters.waiting import always, eventually
+from tests.clusters.workers import end_pod
 
 
 def test_a_pod_that_failed_after_another_had_succeeded_comes_back(
@@ -51,10 +53,28 @@ def test_a_pod_that_failed_after_another_had_succeeded_comes_back(
     time.sleep(2)  # whatever Muster wanted to do on top it would have done by now
     assert group_and_size(api, namespace, job)[0]["metadata"]["uid"] == after["metadata"]["uid"]
     assert writes(local, since, name) == ["delete", "patch", "create"]
-    (told,) = events_on(api, namespace, "train", "GangResized")
-    assert told["message"] == (
-        f"Resized PodGroup {name} from 4 to 3 pods: 1 of 4 indexes ended, and a pod of the others waits"
+    (event,) = events_on(api, namespace, "train", "GangResized")
+    assert event["message"] == (
+        f"Resized PodGroup {name} from 4 to 3 pods: 1 of 4 indexes have ended, and a pod of a remaining index "
+        "waits for a node"
     )
+
+
+def test_a_pod_whose_binding_was_lost_does_not_wait_for_pods_that_have_ended(
+    api: Api, muster: Muster, namespace: str
+) -> None:
+    """As after a failure of the API server while the scheduler binds a gang: one pod of two has its node, and ends. No
+    pod has failed."""
+    with own_nodes(api, namespace, count=1, room=1) as pool:
+        job = api.create("jobs", gang_job("train", 2, pod=pool.where), namespace)
+        pods = eventually(partial(all_pods, api, namespace, "train", 2), "both pods exist")
+        always(lambda: not any(map(is_bound, living(api, namespace))), "there is no room for both", 2)
+        (first,) = [pod["metadata"]["name"] for pod in pods if index_of(pod) == 0]
+        bind(api, namespace, first, pool.nodes[0])
+        eventually(lambda: is_running(api.get("pods", first, namespace)), "the pod with a node runs")
+        end_index(api, namespace, 0)
+        eventually_run(api, namespace, {1})
+    assert group_and_size(api, namespace, job)[1] == 1
 
 
 def test_a_gang_whose_pods_just_end_is_never_resized(api: Api, local: Cluster, muster: Muster, namespace: str) -> None:
@@ -67,7 +87,7 @@ def test_a_gang_whose_pods_just_end_is_never_resized(api: Api, local: Cluster, m
     assert writes(local, since, group["metadata"]["name"]) == []
 
 
-def test_each_loss_after_a_success_is_made_up_for(api: Api, muster: Muster, namespace: str) -> None:
+def test_each_pod_that_is_lost_after_a_success_comes_back(api: Api, muster: Muster, namespace: str) -> None:
     job = running_gang(api, namespace)
     for ended, lost in ((0, 1), (1, 2), (2, 3)):
         end_index(api, namespace, ended)
@@ -75,13 +95,13 @@ def test_each_loss_after_a_success_is_made_up_for(api: Api, muster: Muster, name
         rest = set(range(lost, SIZE))
         eventually_run(api, namespace, rest)
         assert group_and_size(api, namespace, job)[1] == SIZE - lost
-    told = sorted(
+    sizes = sorted(
         event["message"].partition(": ")[0][-17:] for event in events_on(api, namespace, "train", "GangResized")
     )
-    assert told == [" from 2 to 1 pods", " from 3 to 2 pods", " from 4 to 3 pods"]
+    assert sizes == [" from 2 to 1 pods", " from 3 to 2 pods", " from 4 to 3 pods"]
 
 
-def test_an_index_that_failed_for_good_is_not_waited_for(api: Api, muster: Muster, namespace: str) -> None:
+def test_the_gang_does_not_wait_for_an_index_that_failed_for_good(api: Api, muster: Muster, namespace: str) -> None:
     rules = [
         {"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [FAILED_FOR_GOOD]}},
         {"action": "Ignore", "onExitCodes": {"operator": "In", "values": [LOST]}},
@@ -129,7 +149,14 @@ def test_a_gang_that_is_lost_after_an_index_has_succeeded_starts_again_as_a_gang
         lose_index(api, namespace, index)
     eventually_run(api, namespace, {1, 2, 3})
     assert group_and_size(api, namespace, job)[1] == SIZE - 1
-    assert len(events_on(api, namespace, "train", "GangResized")) == 1
+    posted = eventually(lambda: events_on(api, namespace, "train", "GangResized"), "Muster reports the resize")
+    assert len(posted) == 1
+
+
+def bind(api: Api, namespace: str, pod: str, node: str) -> None:
+    """As the scheduler does it."""
+    target = {"apiVersion": "v1", "kind": "Node", "name": node}
+    api.post(f"{api.path('pods', namespace, pod)}/binding", {"metadata": {"name": pod}, "target": target})
 
 
 def without_size(group: Object) -> Object:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from muster.serving.certificates import self_signed
-from tests.e2e.support.api import Api
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.command import muster as command
-from tests.e2e.support.objects import gang_job
-from tests.e2e.support.pairs import pair_of
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api
+from tests.clusters.cluster import Cluster
+from tests.clusters.command import muster as command
+from tests.clusters.objects import gang_job
+from tests.clusters.pairs import pair_of
+from tests.clusters.waiting import eventually
 
 LOOPBACK = "127.0.0.1"
 
@@ -25,7 +25,7 @@ def files(tmp_path: Path) -> list[str]:
     return ["--tls-certificate", str(tmp_path / "tls.crt"), "--tls-key", str(tmp_path / "tls.key")]
 
 
-def test_it_serves_with_the_given_certificate_and_registers_nothing(
+def test_muster_serves_with_the_given_certificate_and_registers_nothing(
     local: Cluster, api: Api, namespace: str, files: list[str], tmp_path: Path
 ) -> None:
     log = tmp_path / "muster.log"
@@ -48,13 +48,13 @@ def _stood_aside(log: Path) -> bool:
     return "StandingAside" in log.read_text()
 
 
-def test_half_a_certificate_is_none(files: list[str]) -> None:
+def test_a_certificate_without_its_key_is_an_error(files: list[str]) -> None:
     answer = command("run", *files[:2])
     assert answer.code != 0
-    assert answer.err == "muster: --tls-certificate and --tls-key belong together\n"
+    assert answer.err == "muster: --tls-certificate and --tls-key must be set together\n"
 
 
-def test_a_certificate_that_is_none_is_told(files: list[str]) -> None:
+def test_an_invalid_certificate_is_an_error_of_one_line(files: list[str]) -> None:
     Path(files[1]).write_text("no certificate")
     answer = command("run", *files)
     assert answer.code != 0

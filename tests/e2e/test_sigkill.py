@@ -1,4 +1,4 @@
-"""Muster is killed around each of its writes for a gang Job, and started again: the gang is whole all the same."""
+"""Muster is killed around each of its writes for a gang Job, and started again: the gang is still complete."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,13 +7,13 @@ from functools import partial
 
 import pytest
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import all_pods, controlled_by, events_on, gang_job, is_bound, pods_of
-from tests.e2e.support.pairs import assert_one_pair
-from tests.e2e.support.proxy import Proxy, Trap, is_write_for
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api, Object
+from tests.clusters.cluster import Cluster
+from tests.clusters.muster import Muster
+from tests.clusters.objects import all_pods, controlled_by, events_on, gang_job, is_bound, pods_of
+from tests.clusters.pairs import assert_one_pair
+from tests.clusters.proxy import Proxy, Trap, is_write_for
+from tests.clusters.waiting import eventually
 
 SIZE = 4
 BOUND_SECONDS = 60
@@ -84,7 +84,7 @@ def assert_whole_after_a_kill(scene: Scene, namespace: str, names: list[str], wr
         name = job["metadata"]["name"]
         eventually(partial(all_pods, api, namespace, name, SIZE, is_bound), f"{name} is bound", BOUND_SECONDS)
         assert_one_pair(api, namespace, job, SIZE)
-        assert_told_once(api, namespace, name)
+        assert_each_event_once(api, namespace, name)
 
 
 def assert_stopped_there(api: Api, namespace: str, job: Object, write: str, after: bool) -> None:
@@ -99,7 +99,7 @@ def assert_stopped_there(api: Api, namespace: str, job: Object, write: str, afte
         assert not pods_of(api, namespace, job["metadata"]["name"])
 
 
-def assert_told_once(api: Api, namespace: str, name: str) -> None:
-    told = Counter(e["reason"] for e in events_on(api, namespace, name) if e["source"].get("component") == "muster")
-    assert set(told) <= {"WorkloadCreated", "PodGroupCreated", "GangScheduled", "GangWaiting"}
-    assert max(told.values(), default=1) == 1, f"told twice: {told}"
+def assert_each_event_once(api: Api, namespace: str, name: str) -> None:
+    posted = Counter(e["reason"] for e in events_on(api, namespace, name) if e["source"].get("component") == "muster")
+    assert set(posted) <= {"WorkloadCreated", "PodGroupCreated", "GangScheduled", "GangWaiting"}
+    assert max(posted.values(), default=1) == 1, f"posted twice: {posted}"

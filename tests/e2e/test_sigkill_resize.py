@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.pairs import pair_of
-from tests.e2e.support.proxy import Proxy, Trap
-from tests.e2e.support.retries import SIZE, all_run, end_index, group_and_size, lose_index, running_gang
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api, Object
+from tests.clusters.cluster import Cluster
+from tests.clusters.muster import Muster
+from tests.clusters.pairs import pair_of
+from tests.clusters.proxy import Proxy, Trap
+from tests.clusters.retries import SIZE, all_run, end_index, group_and_size, lose_index, running_gang
+from tests.clusters.waiting import eventually
 
 HALFWAY = {
     ("DELETE", False): [(SIZE, False)],

@@ -1,18 +1,19 @@
-"""Pod webhook and guard when the API server is slow, and when watching is dead: they answer, in time, and rightly."""
+"""The pod webhook and the guard answer correctly and in time when the API server is slow and when the watch streams
+fail."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from tests.e2e.support.api import Api
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.https import ask_guard, ask_pod_webhook, pod_of, readyz
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
-from tests.e2e.support.pairs import pair_of
+from tests.clusters.api import Api
+from tests.clusters.cluster import Cluster
+from tests.clusters.https import ask_guard, ask_pod_webhook, pod_of, readyz
+from tests.clusters.muster import Muster
+from tests.clusters.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
+from tests.clusters.pairs import pair_of
+from tests.clusters.waiting import always, eventually
 from tests.e2e.support.relay import DeadWatches, Relay, blind_to_jobs, error_in_stream, failure, slow
-from tests.e2e.support.waiting import always, eventually
 
 SHARE_OF_TIMEOUT = 0.8
 HEALED_SECONDS = 90
@@ -57,7 +58,7 @@ def test_on_a_slow_api_the_pod_webhook_refuses_within_its_share_of_the_timeout(
         answer = ask_pod_webhook(api, pod_of(made), namespace, timeout=f"{seconds}s")
     assert not answer.allowed
     share = SHARE_OF_TIMEOUT * seconds
-    assert f"could not be formed within {share:.1f} s" in answer.message
+    assert f"could not form the gang of Job 'train' within {share:.1f} s" in answer.message
     assert share - 0.05 <= answer.seconds < seconds, "the rest of the timeout is for the way back"
 
 
@@ -66,8 +67,8 @@ def test_on_a_slow_api_the_api_server_hears_the_reason_and_the_gang_starts_later
 ) -> None:
     with relay.meddling(slow(5, "pods")):
         api.create("jobs", gang_job("train"), namespace)
-        (refusal, *_) = eventually(lambda: failed_creates(api, namespace), "the Job controller tells of the refusal")
-    assert "muster: the gang of Job 'train' could not be formed within 1.6 s" in refusal
+        (refusal, *_) = eventually(lambda: failed_creates(api, namespace), "the Job controller reports the refusal")
+    assert "muster: Muster could not form the gang of Job 'train' within 1.6 s" in refusal
     assert starts_as_a_gang(api, namespace)
 
 
@@ -78,7 +79,7 @@ def test_on_a_slow_api_the_guard_refuses_within_its_share_of_the_timeout(
     with relay.meddling(slow(7, "pods")):
         answer = ask_guard(api, made, parallelism=2)
     assert not answer.allowed
-    assert "cannot tell now whether Job 'train' is a gang" in answer.message
+    assert "Muster cannot determine now whether Job 'train' is a gang" in answer.message
     assert answer.seconds < 2
 
 
@@ -92,7 +93,7 @@ def test_gangs_form_and_are_guarded_although_watching_is_dead(
     with relay.meddling(dead):
         relay.cut_watches()
         if end in ENDS_OF_KOPF:
-            eventually(lambda: "watching ended" in behind.log()[heard:], "watching ends")
+            eventually(lambda: "the watch streams ended" in behind.log()[heard:], "watching ends")
         else:
             eventually(lambda: dead.refused == ALL_STREAMS, "every stream is dead")
         api.create("jobs", gang_job("train"), namespace)

@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import own_namespace
-from tests.e2e.support.api import Api
-from tests.e2e.support.clusters import Cluster, start_cluster
-from tests.e2e.support.objects import POD_GROUP_ANNOTATION, all_pods, gang_job, group_of, is_bound
-from tests.e2e.support.pairs import pair_of
-from tests.e2e.support.profiles import install_crds
-from tests.e2e.support.replicas import NAMESPACE, Replica, Replicas
+from tests.clusters.api import Api
+from tests.clusters.cluster import Cluster, start_cluster
+from tests.clusters.namespaces import own_namespace
+from tests.clusters.objects import POD_GROUP_ANNOTATION, all_pods, gang_job, group_of, is_bound
+from tests.clusters.pairs import pair_of
+from tests.clusters.replicas import NAMESPACE, Replica, Replicas
+from tests.clusters.waiting import always, eventually
+from tests.e2e.support.crd_files import apply_crd_files
 from tests.e2e.support.servers import stock_server
-from tests.e2e.support.waiting import always, eventually
 
 OWN = "scheduling.muster.dev"
 PROFILE = "muster.dev/api-profile"
 SENTENCE = (
     "Muster's replicas use scheduling.k8s.io/v1alpha2 (built in), which this replica's API server does not serve",
     f"it serves {OWN}/v1alpha2 (CRDs)",
-    "serve the old API again",
+    "serve that API again",
     f"set `apiGroup: {OWN}`",
 )
 
@@ -29,11 +29,12 @@ SENTENCE = (
 @pytest.fixture(scope="module")
 def native_first() -> Iterator[Cluster]:
     """The built-in API, and Muster's CRDs, which a second server without the built-in API serves as well."""
-    cluster = start_cluster("two-servers", "--profile", "stock", "--nodes", "2", "--node-cpu", "64")
-    install_crds(cluster)  # before: where the API is built in, there is nothing to install
-    cluster.restart("--profile", "native")
-    yield cluster
-    cluster.down()
+    cluster = start_cluster("two-servers", "--profile", "native", "--nodes", "2", "--node-cpu", "64")
+    try:
+        apply_crd_files(cluster.api, OWN)  # `muster crds install` installs nothing where the API is built in
+        yield cluster
+    finally:
+        cluster.down()
 
 
 @pytest.fixture

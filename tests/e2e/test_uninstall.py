@@ -1,8 +1,7 @@
 """Muster is installed and uninstalled while Jobs are being created, its parts in any order: every Job gets its pods.
 
-With `muster leave` first nobody has to take care. Without it, no Job is in the middle of getting its pods when a part
-is taken away: such a one is split, with some of its pods made while there was somebody to ask, and some after that.
-docs/install.md says so.
+`muster leave` prevents split gangs. Without it, a Job whose pods are being created when a part is removed is split.
+docs/install.md documents it.
 """
 
 import time
@@ -12,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.support.clusters import Cluster, bare_cluster, rights
-from tests.e2e.support.leaving import delete_all, leave_as_the_hook_does
-from tests.e2e.support.replicas import NAMESPACE, WEBHOOKS, Replicas, registered
+from tests.clusters.cluster import Cluster, bare_cluster, rights
+from tests.clusters.leaving import delete_all, leave_as_the_hook_does
+from tests.clusters.replicas import NAMESPACE, WEBHOOKS, Replicas, registered
+from tests.clusters.waiting import eventually
 from tests.e2e.support.stream import Stream
-from tests.e2e.support.waiting import eventually
 
 
 @pytest.fixture(scope="module")

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.support.api import Api
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
+from tests.clusters.api import Api
+from tests.clusters.cluster import Cluster
+from tests.clusters.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
+from tests.clusters.pairs import assert_one_pair
+from tests.clusters.replicas import Replicas
+from tests.clusters.waiting import always, eventually
 from tests.e2e.support.outages import assert_nothing_else_is_refused, settings
-from tests.e2e.support.pairs import assert_one_pair
 from tests.e2e.support.relay import DeadWatches, Relay, error_in_stream, failure
-from tests.e2e.support.replicas import Replicas
-from tests.e2e.support.waiting import always, eventually
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,6 @@ def test_with_watching_dead_gangs_form_all_the_same(
 
 def starts(api: Api, namespace: str) -> bool:
     groups = [group_of(pod) for pod in pods_of(api, namespace, "train")]
-    told = [event["message"] for event in events_on(api, namespace, "train", "FailedCreate")]
-    assert all_pods(api, namespace, "train", 4, is_bound), f"pods in {groups}; refused: {told}"
+    messages = [event["message"] for event in events_on(api, namespace, "train", "FailedCreate")]
+    assert all_pods(api, namespace, "train", 4, is_bound), f"pods in {groups}; refused: {messages}"
     return True

@@ -1,4 +1,4 @@
-"""What can become of one call, and what people can do right before it."""
+"""Faults of a single call, and actions of users right before it."""
 
 from collections.abc import Callable
 
@@ -43,6 +43,7 @@ async def _crash_after(world: World, process: Process, call: Call[object]) -> ob
 
 
 REJECTED = "422"
+BY_FORCE = "PodGroups are deleted by force"
 FAULTS: dict[str, Disturbance] = {
     "403 no right": _answers(lambda: missing_right("create", "workloads")),
     "403 quota": _answers(lambda: Forbidden("exceeded quota")),
@@ -103,7 +104,7 @@ ACTORS: dict[str, Disturbance] = {
     "the Job is deleted and made again": _first(recreate_job),
     "Workloads are deleted": _first(_delete_all("workloads")),
     "PodGroups are deleted": _first(_delete_all("podgroups")),
-    "PodGroups are deleted by force": _first(_delete_all("podgroups", force=True)),
+    BY_FORCE: _first(_delete_all("podgroups", force=True)),
     "the Job is suspended and resumed": _first(_toggle_suspend),
     "a rival Workload appears": _first(_rival),
     "two Workloads replace the pair": _first(_take_over),

@@ -90,7 +90,7 @@ class JobController:
                 self.refusals.append(verdict.message)
                 return False
             if verdict.join:
-                pod = patched(pod, webhook.gang_former.observer.profile.join(verdict.join, pod))
+                pod = patched(pod, webhook.rules.profile.join(verdict.join, pod))
         self.cluster.create("pods", namespace, pod, JOB_CONTROLLER)
         return True
 

@@ -1,4 +1,4 @@
-"""The stories that are told again and again, each time with something else going wrong."""
+"""The scenarios. The sweeps repeat each of them with other faults."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,9 +8,8 @@ import pytest
 from muster.api.job import QUEUE_NAME, SCHEDULING_ANNOTATION
 from muster.api.keys import Uid
 from muster.api.profile import CRD_IN_OWN_GROUP
-from muster.core.eligibility import Policy
 from muster.core.naming import pod_group_name, template_name, workload_name
-from muster.core.policy import ReleaseOnSuspend
+from muster.core.policy import Policy, ReleaseOnSuspend
 from tests.builders import JobBuilder, Object, a_gang, a_job, a_pod, a_pod_group, a_workload
 from tests.fake_cluster import USER
 from tests.faults.world import Process, Scenario, World
@@ -108,7 +107,11 @@ SQUATTED = Scenario(
     racing=True,
 )
 RECREATED = Scenario(
-    "the Job is made again while the collector sleeps", (gang(),), creates=4, collector_lag=6, script={4: recreate_job}
+    "the Job is recreated while the collector is paused",
+    (gang(),),
+    creates=4,
+    collector_lag=6,
+    script={4: recreate_job},
 )
 LEFTOVER = Scenario(
     "an earlier Job left its pair behind",
@@ -207,7 +210,7 @@ RELEASES: list[Any] = [
         )
     ),
 ]
-"""Stories in which the PodGroup of a suspended Job is released and made again."""
+"""Scenarios in which the PodGroup of a suspended Job is released and recreated."""
 
 RESIZES: list[Any] = [
     LOST_AFTER_SUCCESS,
@@ -222,10 +225,10 @@ RESIZES: list[Any] = [
         )
     ),
 ]
-"""Stories in which a gang is resized. Two of them show most of what can go wrong."""
+"""Scenarios in which a gang is resized. Two of them show most of what can go wrong."""
 
 WITH_CRDS = tuple(
     replace(story, name=f"{story.name}, with CRDs", profile=CRD_IN_OWN_GROUP)
     for story in (WEBHOOK_ONLY, REPLICAS, RECREATED, PLAIN_PODS)
 )
-"""The stories in which the pods' own word on their group matters most, where they give it by annotation."""
+"""Scenarios that depend most on the PodGroup that pods name, in the CRD profiles."""

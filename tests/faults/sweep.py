@@ -28,7 +28,7 @@ async def undisturbed(scenario: Scenario) -> Undisturbed:
 
 
 async def problems_of(scenario: Scenario, plan: Plan, normal: Undisturbed, lag: int = 0) -> list[str]:
-    """Everything that is wrong with one disturbed run; each line tells the whole story."""
+    """Everything that is wrong with one disturbed run; each line names the scenario, the faults and the problem."""
     world = World(scenario, {index: {**FAULTS, **ACTORS}[name] for index, name in plan.items()}, lag)
     try:
         await world.run()
@@ -41,7 +41,7 @@ async def problems_of(scenario: Scenario, plan: Plan, normal: Undisturbed, lag: 
 
 
 async def splits_of(scenario: Scenario, plan: Plan, lag: int) -> list[str]:
-    """Only what may never happen, for stories whose end depends on who is asked first."""
+    """Only what may never happen, for scenarios whose end depends on who is asked first."""
     world = World(scenario, {index: ACTORS[name] for index, name in plan.items()}, lag)
     with contextlib.suppress(NeverSettled):
         await world.run()
@@ -54,12 +54,12 @@ def _problems(world: World) -> list[str]:
 
 
 def _was_rejected(world: World, plan: Plan) -> bool:
-    """A refusal for good leaves a Job without its gang, which `wrong_in_the_end` accepts if it is told.
+    """A permanent refusal leaves a Job without its gang, which `wrong_in_the_end` accepts if an event reports it.
 
-    If Muster dies before it has told so, the next one tells what came of it: the Job's pods are plain.
+    If Muster dies before it posts the event, the next process reports the result: the Job's pods are plain.
     """
-    told = [event["message"] for event in world.cluster.find("events")]
-    return REJECTED in plan.values() and any("Rejected" in each or "PlainPods" in each for each in told)
+    posted = [event["message"] for event in world.cluster.find("events")]
+    return REJECTED in plan.values() and any("Rejected" in each or "PlainPods" in each for each in posted)
 
 
 def _differences(world: World, normal: Undisturbed) -> Iterable[str]:

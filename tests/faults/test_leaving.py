@@ -1,4 +1,4 @@
-"""Muster is being left: its replicas learn of it one after the other, at any moment. No gang is split by that."""
+"""Muster is being uninstalled. Its replicas notice it one after the other, at any moment; this splits no gang."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,8 +23,8 @@ from tests.faults.world import Call, Disturbance, NeverSettled, Process, Scenari
 from tests.unit.core.seeing import our_group, our_workload
 
 LAGS = (0, 2, 4)
-TWO_REPLICAS = replace(REPLICAS, name="two replicas", eager=False)
-"""No replica stands aside before nobody leads any more (core/election.py). So of two replicas neither is eager."""
+TWO_REPLICAS = replace(REPLICAS, name="two replicas", leads=False)
+"""No replica stands aside before nobody leads any more (core/election.py). So neither of the two replicas leads."""
 FORMED = replace(TWO_REPLICAS, name="two replicas, and a pair", start=(gang(), our_workload(gang()), our_group(gang())))
 STORIES = (
     CONTROLLER_FIRST,
@@ -80,15 +80,15 @@ async def test_every_job_is_a_whole_gang_or_wholly_plain(scenario: Scenario, eve
         for first, second in moments(every):
             world, found = await left_at(scenario, first, second, lag)
             problems += found
-            told = [event for event in world.cluster.find("events") if str(Reason.BEING_LEFT) in event["message"]]
-            plain, whole = plain + bool(told), whole + any(group_of(pod) for pod in world.cluster.find("pods"))
+            posted = [event for event in world.cluster.find("events") if str(Reason.UNINSTALLING) in event["message"]]
+            plain, whole = plain + bool(posted), whole + any(group_of(pod) for pod in world.cluster.find("pods"))
     assert not problems, "\n".join(problems[:20])
-    assert plain or scenario is FORMED, "some were not begun, and that was told"
+    assert plain or scenario is FORMED, "some were not begun, and an event reports it"
     assert whole, "some were completed"
 
 
 async def test_a_replica_that_does_not_look_at_living_pods_splits_a_gang(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sweep is awake."""
+    """The sweep finds a planted bug."""
     membership_is_not_sticky(monkeypatch)
     for lag in LAGS:
         for first, second in moments(FEW):

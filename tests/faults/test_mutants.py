@@ -1,26 +1,30 @@
-"""Is the sweep awake? Each bug that is planted here must be found by it."""
+"""Mutation tests: the sweep must find each planted bug."""
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from muster.admission import pod
 from muster.api.job import JobView
 from muster.api.profile import NATIVE, ApiProfile
-from muster.controllers import resync
-from muster.controllers.job import executor, observer, reconciler, resizing
-from muster.controllers.job.gang_former import GangFormer
+from muster.api.v1alpha2.podgroup import PodGroup
+from muster.controllers.job.executor import Executor
 from muster.controllers.job.observer import Observer
-from muster.controllers.job.verdicts import CachedDecision
+from muster.controllers.job.pod_reader import PodReader
 from muster.core import decide, desired, ownership
 from muster.core.actions import CreateWorkload
 from muster.core.admit import ALLOWED, Verdict, admit_pod
-from muster.core.decide import Decision, Membership, Rules
+from muster.core.decision import Decision, Membership
 from muster.core.desired import desired_pod_group
-from muster.core.observed import NO_PODS, Observed, Pods
+from muster.core.observed import NO_PODS, Observed, Pods, Replaced, ResizeNeeded
+from muster.core.outcome import Written
+from muster.core.policy import Rules
 from muster.core.reasons import Reason
-from muster.core.resize import ResizeNeeded, resize_needed
+from muster.core.resize import resize_needed
+from muster.core.witness import CachedDecision
+from muster.kube.objects import Workloads
 from tests.faults.disturbances import ACTORS, FAULTS, REJECTED
 from tests.faults.scenarios import (
     ALL,
@@ -41,29 +45,28 @@ def random_names(patch: Patch) -> None:
 
 
 def names_prove_ownership(patch: Patch) -> None:
-    for module in (ownership, executor):
-        patch.setattr(module, "is_leftover", lambda metadata, job: False)
+    patch.setattr(ownership, "is_leftover", lambda metadata, job: False)
 
 
 def pod_group_before_workload(patch: Patch) -> None:
     original = decide._begin
 
-    def begin(job: JobView, seen: Observed, rules: decide.Rules) -> Decision:
+    def begin(job: JobView, seen: Observed, rules: Rules) -> Decision:
         decision = original(job, seen, rules)
-        if not isinstance(decision.action, CreateWorkload):
+        if not isinstance(decision.write, CreateWorkload):
             return decision
-        group = desired_pod_group(job, decision.action.workload, decision.group, NATIVE)
+        group = desired_pod_group(job, decision.write.workload, decision.group, NATIVE)
         return decide._create_pod_group(group)
 
     patch.setattr(decide, "_begin", begin)
 
 
 def pods_are_not_looked_at(patch: Patch) -> None:
-    async def pods(self: Observer, ref: object) -> Pods:
+    async def pods(self: PodReader, ref: object) -> Pods:
         return NO_PODS
 
-    patch.setattr(Observer, "pods", pods)
-    patch.setattr(Observer, "recent_pods", pods)
+    patch.setattr(PodReader, "listed", pods)
+    patch.setattr(PodReader, "recent", pods)
 
 
 def membership_is_not_sticky(patch: Patch) -> None:
@@ -71,8 +74,8 @@ def membership_is_not_sticky(patch: Patch) -> None:
 
 
 def the_webhook_never_holds(patch: Patch) -> None:
-    def admit(decision: Decision) -> Verdict:
-        return ALLOWED if decision.membership is Membership.HOLD else admit_pod(decision)
+    def admit(decision: Decision, job_exists: bool = True) -> Verdict:
+        return ALLOWED if decision.membership is Membership.HOLD else admit_pod(decision, job_exists)
 
     patch.setattr(pod, "admit_pod", admit)
 
@@ -93,10 +96,10 @@ def an_unfinished_pair_is_given_up(patch: Patch) -> None:
 
 
 def what_already_exists_is_not_looked_at(patch: Patch) -> None:
-    async def nothing(self: Observer, namespace: str, name: str) -> None:
+    async def nothing(self: Workloads, namespace: str, name: str) -> None:
         return None
 
-    patch.setattr(observer.Observer, "workload", nothing)
+    patch.setattr(Workloads, "get", nothing)
 
 
 def the_annotation_is_not_read(patch: Patch) -> None:
@@ -139,16 +142,16 @@ async def test_the_sweep_finds_a_planted_bug(mutant: Callable[[Patch], None], mo
 
 def own_pair_is_not_read_by_name(patch: Patch) -> None:
     async def as_it_was(self: Observer, seen: Observed, job: object) -> Observed:
-        return seen
+        return replace(seen, proof=seen.proof.after_read(own_pair_read=True))
 
     patch.setattr(Observer, "with_own_pair", as_it_was)
 
 
 def witnesses_are_not_asked(patch: Patch) -> None:
-    async def as_cached(self: GangFormer, ref: object, cached: CachedDecision) -> CachedDecision:
+    async def as_cached(self: Observer, ref: object, cached: CachedDecision) -> CachedDecision:
         return cached
 
-    patch.setattr(GangFormer, "_ask_witness", as_cached)
+    patch.setattr(Observer, "ask_witness", as_cached)
 
 
 def a_rival_beats_the_own_pod_group(patch: Patch) -> None:
@@ -156,7 +159,7 @@ def a_rival_beats_the_own_pod_group(patch: Patch) -> None:
 
 
 def pods_are_looked_for_in_the_server_s_cache(patch: Patch) -> None:
-    patch.setattr(Observer, "pods", Observer.recent_pods)
+    patch.setattr(PodReader, "listed", PodReader.recent)
 
 
 REPLICA_MUTANTS = (
@@ -195,15 +198,14 @@ def what_is_half_replaced_is_left_so(patch: Patch) -> None:
         it = resize_needed(seen, rules)
         return None if it is None or it.group.metadata.deletion_timestamp else it
 
-    for module in (resync, reconciler, resizing):
-        patch.setattr(module, "resize_needed", found)
+    patch.setattr(decide, "resize_needed", found)
 
 
 def the_protection_stays(patch: Patch) -> None:
-    async def let_go(self: object, group: object) -> bool:
-        return True
+    async def nothing(self: Executor, group: PodGroup, replaced: Replaced, seen: Observed) -> Written:
+        return Written(replace(seen.with_pod_group(group.metadata.name, None), replaced=replaced))
 
-    patch.setattr(resizing.Resizing, "_let_go", let_go)
+    patch.setattr(Executor, "_remove_protection", nothing)
 
 
 RESIZE_MUTANTS = (

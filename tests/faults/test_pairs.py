@@ -5,13 +5,13 @@ from itertools import combinations, product
 
 import pytest
 
-from tests.faults.disturbances import ACTORS, FAULTS
-from tests.faults.scenarios import ALL, RESIZES
+from tests.faults.disturbances import ACTORS, BY_FORCE, FAULTS, REJECTED
+from tests.faults.scenarios import ALL, ALL_LOST_AFTER_SUCCESS, RESIZES
 from tests.faults.sweep import Plan, problems_of, undisturbed
 from tests.faults.world import Scenario
 
 SAMPLE, MANY = 80, 2_000
-"""Of up to a hundred thousand pairs in a story: all of them would take hours."""
+"""Of up to a hundred thousand pairs in a scenario: all of them would take hours."""
 ANYTHING = (*FAULTS, *ACTORS)
 
 
@@ -31,4 +31,13 @@ async def test_a_gang_is_whole_although_two_things_went_wrong(scenario: Scenario
     possible = pairs(normal.calls)
     plans = random.Random(f"{scenario} {count}").sample(possible, min(count, len(possible)))
     problems = [problem for plan in plans for problem in await problems_of(scenario, plan, normal)]
+    assert not problems, "\n".join(problems[:20])
+
+
+async def test_a_gang_whose_lost_group_is_rejected_says_why_it_waits() -> None:
+    """The PodGroup of a gang that is being resized is deleted by force, and one of the last calls is rejected."""
+    normal = await undisturbed(ALL_LOST_AFTER_SUCCESS)
+    last = range(normal.calls - 9, normal.calls + 1)
+    plans = [{early: BY_FORCE, late: REJECTED} for late in last for early in range(1, late)]
+    problems = [problem for plan in plans for problem in await problems_of(ALL_LOST_AFTER_SUCCESS, plan, normal)]
     assert not problems, "\n".join(problems[:20])

@@ -1,14 +1,16 @@
-"""The PodGroup of a suspended Job is released and made again, with everything going wrong at every call."""
+"""The PodGroup of a suspended Job is released and recreated, with every fault at every call."""
 
 import pytest
 
 from muster.api.job import JobView
 from muster.api.v1alpha2.workload import Workload
 from muster.core import decide, desired
-from muster.core.decide import Decision, Rules
+from muster.core.actions import DeleteObject
+from muster.core.decision import Decision, Membership
 from muster.core.observed import Observed
+from muster.core.own_group import own_pod_group
+from muster.core.policy import Rules
 from muster.core.reasons import Reason
-from muster.core.suspension import DeleteObject
 from tests.faults.disturbances import ACTORS, FAULTS, REJECTED
 from tests.faults.scenarios import ADMITTED_IN_PART, EVICTED, EVICTED_REPLICAS, RELEASES
 from tests.faults.sweep import problems_of, sweep_single, undisturbed
@@ -61,7 +63,7 @@ async def test_a_gang_that_comes_back_smaller_has_a_group_of_its_size() -> None:
 
 
 async def test_a_group_that_is_made_again_while_the_job_is_suspended_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The story is awake: it would be released and made again without end."""
+    """The scenario detects a PodGroup that is released and recreated endlessly."""
     original = decide._complete
 
     def complete(job: JobView, workload: Workload, seen: Observed, rules: Rules) -> Decision:
@@ -83,9 +85,9 @@ async def test_a_release_under_living_pods_is_found(monkeypatch: pytest.MonkeyPa
 
     def hasty(seen: Observed, rules: Rules) -> Decision:
         job = seen.job
-        group = decide.own_pod_group(seen)
+        group = own_pod_group(seen)
         if job is not None and job.suspended and group is not None and group.metadata.deletion_timestamp is None:
-            return Decision(Reason.RELEASED, decide.Membership.HOLD, action=DeleteObject(group))
+            return Decision(Reason.RELEASED, Membership.HOLD, write=DeleteObject(group))
         return original(seen, rules)
 
     monkeypatch.setattr("muster.controllers.job.gang_former.decide", hasty)

@@ -1,4 +1,4 @@
-"""One thing goes wrong, at every call of every story."""
+"""One fault at every call of every scenario."""
 
 import pytest
 

@@ -2,35 +2,25 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from typing import TypeVar
 
-from muster.admission.pod import PodWebhook
 from muster.api.job import JobView
 from muster.api.keys import JobKey
 from muster.api.profile import NATIVE, ApiProfile
-from muster.controllers.intake import Intake
-from muster.controllers.job.executor import Executor
-from muster.controllers.job.gang_former import GangFormer, Unsettled
-from muster.controllers.job.observer import Observer
-from muster.controllers.job.reconciler import Reconciler
-from muster.controllers.resync import Resync
-from muster.controllers.store import Cache
-from muster.core.decide import Rules
-from muster.core.eligibility import Policy
+from muster.controllers.job.gang_former import Unsettled
+from muster.core.policy import Policy
 from muster.kube.client import Object
 from muster.kube.errors import KubeError, Terminating
 from muster.kube.resources import Resource
 from muster.runtime import ttl_cache
-from muster.runtime.event_recorder import EventRecorder
-from muster.runtime.health import Health
-from muster.runtime.workqueue import WorkQueue
 from tests.builders import Builder
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.faults.job_controller import JobController
 from tests.faults.nodes import Nodes
 from tests.oracles import Oracle
+from tests.unit.controllers.parts import build
 
 Answer = TypeVar("Answer")
 Call = Callable[[], Awaitable[Answer]]
@@ -60,7 +50,7 @@ class Scenario:
     profile: ApiProfile = NATIVE
     watching: bool = True
     """False: the streams are down, and the webhook is on its own."""
-    eager: bool = True
+    leads: bool = True
     """False: they look, but nobody leads, so nothing is made before a pod asks for it."""
     racing: bool = False
     """Controller and webhook at the same time, instead of one after the other."""
@@ -86,24 +76,17 @@ Disturbance = Callable[["World", "Process", Call[object]], Awaitable[object]]
 
 
 class Process:
-    """One life of Muster: all that it keeps in memory, lost in a crash."""
+    """One Muster process: its in-memory state, which a crash loses."""
 
     def __init__(self, world: "World", number: int = 0) -> None:
         self.world, self.number, self.dead, self.draining = world, number, False, False
         client = DisturbedClient(FakeClient(world.cluster), self)
         self.profile = profile = world.scenario.profile
         policy = world.scenario.policies[min(number, len(world.scenario.policies) - 1)]
-        rules = Rules(profile, replace(policy, groups_by_annotation=not profile.native))
-        self.cache, self.queue = Cache(), WorkQueue[JobKey]()
-        observer = Observer(client, profile, self.cache)
-        self.recorder = EventRecorder(FakeClient(world.cluster), "test")
-        gang_former = GangFormer(
-            observer, Executor(observer), rules, self.recorder, Health(), draining=lambda: self.draining
-        )
-        self.webhook = PodWebhook(gang_former)
-        self.reconciler = Reconciler(self.cache, self.queue, gang_former, rules)
-        self.resync = Resync(observer, self.queue, rules, every_seconds=300)
-        self.intake = Intake(self.cache, self.queue, gang_former)
+        parts = build(client, profile, policy, lambda: self.draining, FakeClient(world.cluster))
+        self.cache, self.queue, self.recorder = parts.cache, parts.queue, parts.recorder
+        self.reconciler, self.resync = parts.reconciler, parts.resync
+        self.webhook, self.intake = parts.pod_webhook(), parts.intake()
         self.position = 0
         self._posting = asyncio.create_task(self.recorder.run())
 
@@ -116,7 +99,7 @@ class Process:
         if not self.cache.has_synced:
             self.position = self.world.cluster.revision
             await self.resync.once()
-            self.cache.has_synced = True
+            self.cache.mark_synced(True)
         upto = max(self.position, self.world.cluster.revision - lag)
         for change in self.world.cluster.history[self.position : upto]:
             if change.plural in WATCHED:
@@ -137,7 +120,7 @@ class Process:
         return await self.work_off()
 
     async def work_off(self) -> bool:
-        if not self.world.scenario.eager:
+        if not self.world.scenario.leads:
             return True
         failed: list[JobKey] = []
         while len(self.queue):

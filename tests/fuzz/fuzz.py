@@ -1,8 +1,8 @@
-"""`make fuzz`: searches for bytes that a parser trips over, guided by what code they reach (atheris).
+"""`make fuzz`: searches for bytes that break a parser, guided by what code they reach (atheris).
 
     python -m tests.fuzz.fuzz [--seconds N] [PARSER …]
 
-It writes bytes that a parser trips over to a directory, and names it. Add them to `tests/fuzz/corpus/PARSER/`, under a
+It writes bytes that break a parser to a directory, and names it. Add them to `tests/fuzz/corpus/PARSER/`, under a
 name that says what they are, and fix the parser: `make test` replays the corpus.
 """
 

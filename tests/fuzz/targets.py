@@ -24,16 +24,19 @@ from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE
 from muster.api.wire import MAX_MESSAGE, MAX_NAME, Unreadable
 from muster.config.loading import BadSettings, parse
 from muster.controllers.podgroup.members import Members
-from muster.core.decide import Rules, decide
+from muster.core.decide import decide
 from muster.core.intent import MAX_ERRORS, read_intent
-from muster.core.intent_warnings import complaints
+from muster.core.intent_warnings import intent_warnings
 from muster.core.observed import NO_PODS, Observed
+from muster.core.policy import Rules
 from muster.kube.client import Page
 from muster.kube.errors import KubeError, classify
 from muster.kube.reflector import Expired, Reflector
 from muster.kube.resources import PODS
+from muster.runtime.internal_errors import InternalErrors
+from muster.runtime.metrics import Metrics
 from muster.serving.rotation import Plan
-from muster.serving.rotation import decide as judge_secret
+from muster.serving.rotation import renewal_needed as judge_secret
 from tests.builders import a_gang
 
 MAX_SENTENCE = 1500
@@ -49,7 +52,7 @@ NotAReview: type[Exception] = getattr(admission, "NotAReview", Unreadable)
 
 
 def _json(data: bytes) -> Any:
-    """As kopf reads it, which is more than orjson does: NaN, half characters and numbers of any length."""
+    """As kopf reads it, which is more than orjson does: NaN, unpaired surrogates and numbers of any length."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
@@ -99,8 +102,8 @@ def intent(data: bytes) -> None:
         assert "bug in Muster" not in str(error)
     job = a_gang().asking(text).view()
     decide(Observed(job, pods=NO_PODS), RULES[0])
-    for complaint in complaints(job, None, RULES[0].policy):
-        complaint.sentence.encode()
+    for warning in intent_warnings(job, None, RULES[0].policy):
+        warning.sentence.encode()
 
 
 def job(data: bytes) -> None:
@@ -109,8 +112,8 @@ def job(data: bytes) -> None:
         _check_strings(view)
         for rules in RULES:
             _check_sentence(decide(Observed(view, pods=NO_PODS), rules).detail)
-            for complaint in complaints(view, None, rules.policy):
-                complaint.sentence.encode()
+            for warning in intent_warnings(view, None, rules.policy):
+                warning.sentence.encode()
 
 
 def pod(data: bytes) -> None:
@@ -178,7 +181,7 @@ def status(data: bytes) -> None:
 
 
 def watch(data: bytes) -> None:
-    members = Members(lambda _: None)
+    members = Members(lambda _: None, InternalErrors(Metrics()))
     reflector: Reflector[PodView] = Reflector(None, None, PODS, {}, members)  # type: ignore[arg-type]
     with error_values(KubeError, Expired):
         reflector.report(data)

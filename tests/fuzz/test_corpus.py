@@ -26,7 +26,7 @@ def test_known_bytes_give_a_value_or_an_error_value(parser: str) -> None:
         try:
             PARSERS[parser](file.read_bytes())
         except Exception as error:  # noqa: BLE001 - whatever it is, it is named
-            pytest.fail(f"{parser} trips over {file.relative_to(ROOT)}: {type(error).__name__}: {error}")
+            pytest.fail(f"{parser} fails on {file.relative_to(ROOT)}: {type(error).__name__}: {error}")
 
 
 def test_every_parser_has_a_corpus_and_every_corpus_a_parser() -> None:

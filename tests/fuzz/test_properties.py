@@ -22,7 +22,7 @@ FIELDS = (
     "holderIdentity", "leaseDurationSeconds", "muster.dev/scheduling", "muster.dev/pod-group", "policy", "topology",
 )  # fmt: skip
 any_text = st.text(st.characters(), max_size=12)
-"""With half characters: JSON can say them."""
+"""With unpaired surrogates, which JSON can escape."""
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | any_text | st.just(10**400)
 values: st.SearchStrategy[Any] = st.recursive(
     scalars,

@@ -41,4 +41,9 @@ def runs(stage: list[Step]) -> list[list[str]]:
     return [json.loads(command) for command in rest_of(stage, "RUN")]
 
 
+(ENTRYPOINT,) = rest_of(FINAL, "ENTRYPOINT")
+PYTHON: str = json.loads(ENTRYPOINT)[0]
+"""The interpreter in the image."""
+MAX_BYTES = 110_000_000
+"""In the image's /opt/muster, unpacked."""
 ARGUMENTS = dict(rest.split("=", 1) for rest in rest_of(GLOBAL, "ARG"))

@@ -22,8 +22,8 @@ FOREIGN = {"up", "apiserver_admission_webhook_rejection_count", "apiserver_admis
 
 def families() -> list[Metric]:
     """What Muster tells, without the times at which its counters began."""
-    told = text_string_to_metric_families(Metrics().page().decode())
-    return [family for family in told if not family.name.endswith("_created")]
+    pages = text_string_to_metric_families(Metrics().page().decode())
+    return [family for family in pages if not family.name.endswith("_created")]
 
 
 def ours() -> set[str]:
@@ -47,13 +47,13 @@ def asked(query: str) -> set[str]:
     return set(re.findall(r"\b(?:muster|apiserver|up)(?:_[a-z_]+)?(?=\{)", query))
 
 
-def test_every_query_asks_for_something_that_there_is() -> None:
+def test_every_query_uses_existing_metrics() -> None:
     for query in queries():
         assert asked(query), query
         assert asked(query) <= ours() | FOREIGN, query
 
 
-def test_what_is_ours_is_asked_for_by_the_name_of_the_scrape_job() -> None:
+def test_every_query_of_muster_s_metrics_names_the_scrape_job() -> None:
     for query in queries():
         for name in asked(query) - FOREIGN | asked(query) & {"up"}:
             assert f'{name}{{job="muster"' in query, query

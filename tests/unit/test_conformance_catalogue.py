@@ -44,7 +44,7 @@ def test_no_number_is_given_twice() -> None:
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_entry_names_tests_that_exist_or_says_why_not(file: str) -> None:
-    assert [told for entry in sources()[FILES.index(file)].entries for told in wrong_with(entry)] == []
+    assert [problem for entry in sources()[FILES.index(file)].entries for problem in wrong_with(entry)] == []
 
 
 def wrong_with(entry: Entry) -> Iterator[str]:
@@ -68,20 +68,20 @@ def test_a_row_that_tests_carry_in_their_name_is_shown_by_one_of_them() -> None:
 @pytest.mark.parametrize(
     ("node_id", "there"),
     [
-        ("tests/unit/test_conformance_catalogue.py::test_which_tests_exist", True),
-        ("tests/unit/test_conformance_catalogue.py::test_which_tests_exists", False),
-        ("tests/unit/test_no_such_file.py::test_which_tests_exist", False),
+        ("tests/unit/test_conformance_catalogue.py::test_a_reference_finds_only_existing_tests", True),
+        ("tests/unit/test_conformance_catalogue.py::test_a_reference_finds_only_existing_tests_too", False),
+        ("tests/unit/test_no_such_file.py::test_a_reference_finds_only_existing_tests", False),
         ("tests/conformance/test_validation_rows.py::test_create[V36-01]", True),
         ("tests/conformance/test_validation_rows.py::test_create[V36-99]", False),
-        ("tests/e2e/test_local_cluster.py::TestProfiles::test_each_profile_serves_what_it_says", True),
-        ("tests/e2e/test_local_cluster.py::test_each_profile_serves_what_it_says", False),
+        ("tests/e2e/test_local_cluster.py::TestProfiles::test_each_profile_serves_its_apis", True),
+        ("tests/e2e/test_local_cluster.py::test_each_profile_serves_its_apis", False),
     ],
 )
-def test_which_tests_exist(node_id: str, there: bool) -> None:
+def test_a_reference_finds_only_existing_tests(node_id: str, there: bool) -> None:
     assert exists(Reference.parse(node_id)) is there
 
 
-def test_what_is_no_id_of_a_test_is_told() -> None:
+def test_an_invalid_test_id_is_an_error() -> None:
     with pytest.raises(ValueError, match="not the id of a test: core"):
         Reference.parse("core/test_decide.py")
 
@@ -103,7 +103,7 @@ RAN = {
 
 
 @pytest.mark.parametrize(
-    ("test", "told"),
+    ("test", "outcome"),
     [
         ("test_a[R-01]", ""),
         ("test_a[R-02]", "failed, passed"),
@@ -116,10 +116,10 @@ RAN = {
         ("test_g", "did not run"),
     ],
 )
-def test_what_a_run_proves(test: str, told: str, tmp_path: Path) -> None:
+def test_a_run_proves_only_the_tests_that_passed(test: str, outcome: str, tmp_path: Path) -> None:
     cases = [f'<testcase classname="tests.x" name={quoteattr(name)}>{end}</testcase>' for name, end in RAN.items()]
     cases.append('<testcase classname="tests.x.TestF" name="test_g"/>')
     results = tmp_path / "results.xml"
     results.write_text(f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>")
     found = list(unproven({Reference.parse(f"tests/x.py::{test}")}, outcomes(results)))
-    assert found == ([f"tests/x.py::{test}: {told}"] if told else [])
+    assert found == ([f"tests/x.py::{test}: {outcome}"] if outcome else [])

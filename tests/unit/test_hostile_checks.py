@@ -1,4 +1,4 @@
-"""The judges of the hostile inputs are awake: each finds what it looks for."""
+"""The checks of the hostile inputs work: each finds the problem that it looks for."""
 
 from collections.abc import Iterable
 
@@ -38,10 +38,10 @@ BAD: dict[str, Iterable[str]] = {
 
 
 @pytest.mark.parametrize("what", GOOD)
-def test_what_is_well_has_no_problem(what: str) -> None:
+def test_a_correct_state_has_no_problem(what: str) -> None:
     assert list(GOOD[what]) == []
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_what_is_wrong_has_one(what: str) -> None:
+def test_a_wrong_state_has_a_problem(what: str) -> None:
     assert list(BAD[what])

@@ -40,7 +40,7 @@ def test_no_command_goes_through_a_shell(word: str) -> None:
         assert all(isinstance(part, str) for part in json.loads(command))
 
 
-def test_it_does_not_run_as_root_and_the_chart_says_the_same_number() -> None:
+def test_the_image_does_not_run_as_root_and_the_chart_has_the_same_user() -> None:
     assert rest_of(FINAL, "USER") == ["65532:65532"]
     names = (ROOT / "charts/muster/templates/_names.tpl").read_text()
     assert "runAsUser: 65532\n" in names
@@ -70,12 +70,20 @@ def test_dependencies_come_from_the_lock_file_with_their_hashes() -> None:
     assert runs(BUILD)[-2][-2:] == ["/wheels/*.whl", "/packages"], "Muster itself brings nothing along"
 
 
-def test_uv_is_the_one_of_the_setup() -> None:
-    (wanted,) = re.findall(r"UV_VERSION=(\S+)", (ROOT / "hack/setup").read_text())
+def test_the_image_uses_the_uv_version_of_the_setup() -> None:
+    (wanted,) = re.findall(r"^UV_VERSION=(\S+)", (ROOT / "hack/uv").read_text(), re.MULTILINE)
     assert f'"uv=={wanted}"' in TEXT
 
 
-def test_whatever_is_copied_exists_and_is_not_ignored() -> None:
+def test_the_uv_version_is_in_no_other_file_of_hack() -> None:
+    version = re.findall(r"uv==([\d.]+)", TEXT)[0]
+    files = [
+        path for path in (ROOT / "hack").rglob("*") if path.is_file() and path.suffix not in {".pyc", ".sum", ".mod"}
+    ]
+    assert [path.name for path in files if f"{version}" in path.read_text(errors="replace")] == ["uv"]
+
+
+def test_every_copied_file_exists_and_is_not_ignored() -> None:
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     rules = [line for line in lines if line and not line.startswith("#")]
     assert rules[0] == "*", "nothing comes along by accident"
@@ -92,7 +100,7 @@ def test_the_ports_are_those_of_the_chart() -> None:
     assert rest_of(FINAL, "EXPOSE") == [f"{ports['admission']} {ports['health']}"]
 
 
-def test_it_says_what_it_is() -> None:
+def test_the_image_has_labels() -> None:
     labels = dict(re.findall(r'org\.opencontainers\.image\.([a-z.]+)="([^"]+)"', " ".join(rest_of(FINAL, "LABEL"))))
     assert {"title", "description", "licenses", "version", "revision", "base.name"} <= labels.keys()
     assert labels["base.name"] == "${BASE}"

@@ -12,17 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.dockerfile import BUILD, ROOT, rest_of, runs
+from tests.unit.dockerfile import BUILD, MAX_BYTES, ROOT, rest_of, runs
 
-MAX_BYTES = 110_000_000
 SECONDS = 240
 
 
 def uv() -> str:
     """As hack/setup finds it."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    (version,) = [command[-1].removeprefix("uv==") for command in runs(BUILD) if command[0] == "pip"]
-    return shutil.which("uv") or str(cache / f"muster/uv-{version}/bin/uv")
+    done = subprocess.run([ROOT / "hack/uv"], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def copy_source(source: Path) -> None:
@@ -81,19 +79,19 @@ def python(packages: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_it_weighs_no_more_than_110_mb_unpacked(packages: Path) -> None:
+def test_the_image_has_at_most_110_mb_unpacked(packages: Path) -> None:
     weights = {each.name: sum(file.lstat().st_size for file in [each, *each.rglob("*")]) for each in packages.iterdir()}
     heaviest = sorted(weights.items(), key=lambda item: -item[1])[:10]
     assert sum(weights.values()) <= MAX_BYTES, heaviest
     assert {"muster", "kopf", "aiohttp"} <= weights.keys()
 
 
-def test_the_kubernetes_package_and_what_only_it_needs_are_not_in_it(packages: Path) -> None:
+def test_the_image_lacks_the_kubernetes_package_and_its_dependencies(packages: Path) -> None:
     names = {each.name.partition("-")[0].lower() for each in packages.iterdir()}
     assert names.isdisjoint({"kubernetes", "requests", "urllib3", "oauthlib", "websocket_client", "websocket"})
 
 
-def test_every_module_has_bytecode_that_no_time_makes_stale(packages: Path) -> None:
+def test_every_module_has_bytecode_that_does_not_expire(packages: Path) -> None:
     """Where the root is read-only, a start would otherwise compile everything anew."""
     modules = list((packages / "muster").rglob("*.py"))
     assert modules
@@ -108,7 +106,7 @@ def test_the_command_of_the_image_answers(packages: Path) -> None:
     assert done.stdout.strip()
 
 
-def test_everything_that_muster_run_imports_is_there(packages: Path) -> None:
+def test_the_image_has_all_that_muster_run_imports(packages: Path) -> None:
     script = """
 import importlib, pkgutil, sys
 import muster
@@ -128,7 +126,7 @@ print(len(found), strangers, "kubernetes" in sys.modules)
     assert rest == "[] False\n"
 
 
-def test_outside_a_pod_it_says_what_it_needs_in_one_line(packages: Path) -> None:
+def test_outside_a_pod_the_error_is_one_line(packages: Path) -> None:
     done = python(packages, "-m", "muster", "run", "--kubeconfig", "/etc/hostname")
     assert done.returncode == 1
     assert done.stderr.startswith(

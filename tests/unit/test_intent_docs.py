@@ -12,7 +12,7 @@ from muster.api.profile import NATIVE
 from muster.core.desired import desired_workload
 from muster.core.eligibility import skip_reason
 from muster.core.intent import read_intent
-from muster.core.intent_warnings import complaints
+from muster.core.intent_warnings import intent_warnings
 from muster.core.policy import Policy
 from tests.builders import a_gang
 
@@ -26,7 +26,7 @@ RACK = {"topology": [{"key": "topology.kubernetes.io/rack"}]}
 
 def template(job: JobView) -> dict[str, object]:
     assert skip_reason(job, Policy()) is None
-    assert list(complaints(job, None, Policy())) == []
+    assert list(intent_warnings(job, None, Policy())) == []
     (made,) = NATIVE.manifest(desired_workload(job, "w"))["spec"]["podGroupTemplates"]
     return {key: value for key, value in made.items() if key != "name"}
 
@@ -64,4 +64,4 @@ def test_each_part_of_the_table_can_be_asked_for(part: str) -> None:
 def test_the_examples_ask_for_nothing_wrong(file: Path) -> None:
     raw = yaml.safe_load(file.read_text())
     raw["metadata"] |= {"namespace": "team", "uid": "u"}
-    assert list(complaints(JobView.parse(raw), None, Policy())) == []
+    assert list(intent_warnings(JobView.parse(raw), None, Policy())) == []

@@ -41,7 +41,7 @@ def test_a36_60_61_the_rights_of_the_crd_profiles_are_a_role_of_their_own() -> N
     assert granted("muster") & granted("muster-crd") >= RESIZE
 
 
-def test_nothing_is_granted_on_jobs_and_pods_but_to_read_them() -> None:
+def test_on_jobs_and_pods_only_reads_are_granted() -> None:
     for role in ("muster", "muster-crd"):
         assert {verb for verb, resource in granted(role) if resource in {"jobs", "pods"}} <= READS
     writes = {(verb, resource) for verb, resource in granted("muster") if verb not in READS}
@@ -51,7 +51,7 @@ def test_nothing_is_granted_on_jobs_and_pods_but_to_read_them() -> None:
     assert writes == {*made, *RESIZE, finalizers, *webhooks}
 
 
-def test_whatever_can_be_limited_to_a_name_is() -> None:
+def test_every_right_that_can_be_limited_to_a_name_is_limited() -> None:
     """Webhooks, Lease, Secret, and the namespace that owns the webhooks. A create cannot be limited."""
     named = {*WEBHOOKS, "leases", "secrets", "namespaces"}
     rules = [rule for document in documents() for rule in document.get("rules", []) if named & set(rule["resources"])]
@@ -68,7 +68,7 @@ def test_no_role_reaches_beyond_what_it_names() -> None:
     assert not [document for document in documents() if "*" in str(document.get("rules"))]
 
 
-def test_what_only_its_own_namespace_has_is_granted_there_and_by_name() -> None:
+def test_rights_on_secrets_and_leases_are_limited_to_the_own_namespace_and_names() -> None:
     """Secrets and Leases: only its own, and only to read and to change; nobody can limit a create to a name."""
     rules = rules_of("Role", "muster")
     assert {(rule["resources"][0], *sorted(rule["verbs"]), *rule.get("resourceNames", ())) for rule in rules} == {
@@ -80,6 +80,6 @@ def test_what_only_its_own_namespace_has_is_granted_there_and_by_name() -> None:
     }
 
 
-def test_of_the_webhooks_only_its_own_can_be_changed_and_none_be_created() -> None:
+def test_muster_may_update_only_its_own_webhooks_and_create_none() -> None:
     sensitive = [rule for rule in rules_of("ClusterRole", "muster") if WEBHOOKS & {*rule["resources"]}]
     assert [(rule["resourceNames"], rule["verbs"]) for rule in sensitive] == [(["muster"], ["get", "update"])]

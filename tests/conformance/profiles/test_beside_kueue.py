@@ -5,15 +5,18 @@ A Job of a queue is changed here exactly as Kueue's controller changes it. Muste
 
 import pytest
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.kueue import admit, evict, queued, waiting_job
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.nodes import own_nodes
-from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of, unfinished_pods
-from tests.e2e.support.pairs import pair_of
-from tests.e2e.support.profiles import PROFILES, WITHOUT_JOB_VALIDATION, Site
-from tests.e2e.support.retries import group_and_size
-from tests.e2e.support.waiting import always, eventually
+from tests.clusters.api import Api, Object
+from tests.clusters.kueue import admit, evict, queued, waiting_job
+from tests.clusters.muster import Muster
+from tests.clusters.nodes import own_nodes
+from tests.clusters.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of, unfinished_pods
+from tests.clusters.pairs import pair_of
+from tests.clusters.profiles import BUILT_IN_GROUP, NATIVE, OWN_GROUP, WITHOUT_JOB_VALIDATION
+from tests.clusters.retries import group_and_size
+from tests.clusters.site import Site
+from tests.clusters.waiting import always, eventually
+
+pytestmark = pytest.mark.profiles(NATIVE, OWN_GROUP, full=[BUILT_IN_GROUP])
 
 WHOLE, PART = 6, 4
 
@@ -89,7 +92,7 @@ def test_the_preemptor_of_a_gang_gets_its_room(api: Api, muster: Muster, namespa
         runs_as_a_gang_of(api, namespace, low, WHOLE)
 
 
-def test_a_gang_that_comes_back_smaller_without_its_completions_is_told_that_it_is_none(
+def test_muster_stands_aside_from_a_gang_that_comes_back_smaller_without_its_completions(
     api: Api, muster: Muster, namespace: str
 ) -> None:
     job = api.create("jobs", waiting_job("train", WHOLE), namespace)
@@ -109,7 +112,7 @@ def test_a_gang_that_comes_back_smaller_without_its_completions_is_told_that_it_
     runs_as_a_gang_of(api, namespace, job, WHOLE)
 
 
-@pytest.mark.parametrize("site", [*PROFILES[1:], WITHOUT_JOB_VALIDATION], ids=lambda each: each.name, indirect=True)
+@pytest.mark.profiles(OWN_GROUP, WITHOUT_JOB_VALIDATION, full=[BUILT_IN_GROUP])
 @pytest.mark.parametrize(
     ("counts", "pods"),
     [
@@ -118,15 +121,15 @@ def test_a_gang_that_comes_back_smaller_without_its_completions_is_told_that_it_
         pytest.param({"parallelism": 2}, 2, id="down, completions stay"),
     ],
 )
-def test_a_job_of_no_queue_keeps_its_pod_group_which_gets_the_new_size(
-    site: Site, place: str, counts: dict[str, int], pods: int
+def test_a_job_without_a_queue_keeps_its_pod_group_which_gets_the_new_size(
+    site: Site, namespace: str, counts: dict[str, int], pods: int
 ) -> None:
     """Where the API server does not refuse as long as there is a PodGroup."""
     api = site.api
-    job = api.create("jobs", gang_job("train", 4), place)
-    runs_as_a_gang_of(api, place, job, 4)
-    evict(api, place, "train", **counts)
-    assert len(pair_of(api, place, job)[1]) == 1
-    admit(api, place, "train")
-    eventually(lambda: group_and_size(api, place, job)[1] == pods, f"its PodGroup holds {pods} pods together", 30)
-    runs_as_a_gang_of(api, place, job, pods)
+    job = api.create("jobs", gang_job("train", 4), namespace)
+    runs_as_a_gang_of(api, namespace, job, 4)
+    evict(api, namespace, "train", **counts)
+    assert len(pair_of(api, namespace, job)[1]) == 1
+    admit(api, namespace, "train")
+    eventually(lambda: group_and_size(api, namespace, job)[1] == pods, f"its PodGroup holds {pods} pods together", 30)
+    runs_as_a_gang_of(api, namespace, job, pods)

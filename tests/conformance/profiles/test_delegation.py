@@ -4,11 +4,14 @@ from functools import partial
 
 import pytest
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound
-from tests.e2e.support.pairs import pair_of
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api, Object
+from tests.clusters.muster import Muster
+from tests.clusters.objects import all_pods, events_on, gang_job, group_of, is_bound
+from tests.clusters.pairs import pair_of
+from tests.clusters.profiles import BUILT_IN_GROUP, NATIVE, OWN_GROUP
+from tests.clusters.waiting import eventually
+
+pytestmark = pytest.mark.profiles(NATIVE, BUILT_IN_GROUP, full=[OWN_GROUP])
 
 SIZE = 3
 TEMPLATE = "scheduling.k8s.io/group-template-name"
@@ -60,23 +63,23 @@ def test_each_job_gets_a_group_of_its_own_from_the_template_that_it_names(
     assert len(api.list("workloads", namespace)) == 1
 
 
-def test_a_template_that_is_not_there_is_told_and_the_job_runs(
+def test_an_event_reports_a_missing_template_and_the_job_runs(
     api: Api, muster: Muster, namespace: str, parent: Object
 ) -> None:
     made = api.create("jobs", of(parent, "lost", "nobody"), namespace)
     pods = eventually(lambda: all_pods(api, namespace, "lost", SIZE, is_bound), "the Job runs", 60)
     assert {group_of(pod) for pod in pods} == {None}
     assert pair_of(api, namespace, made) == ([], [])
-    (event,) = eventually(lambda: events_on(api, namespace, "lost", "StandingAside"), "it is told")
+    (event,) = eventually(lambda: events_on(api, namespace, "lost", "StandingAside"), "the event is posted")
     assert "ParentUndescribed" in event["message"]
 
 
-def test_a_group_of_groups_is_refused_by_name_and_the_job_runs(
+def test_an_event_reports_a_group_of_groups_and_the_job_runs(
     api: Api, muster: Muster, namespace: str, parent: Object
 ) -> None:
     body = of(parent, "nested", "workers", **{PARENT: "all"})
     api.create("jobs", body, namespace)
     pods = eventually(lambda: all_pods(api, namespace, "nested", SIZE, is_bound), "the Job runs", 60)
     assert {group_of(pod) for pod in pods} == {None}
-    (event,) = eventually(lambda: events_on(api, namespace, "nested", "IntentIgnored"), "it is told")
+    (event,) = eventually(lambda: events_on(api, namespace, "nested", "IntentIgnored"), "the event is posted")
     assert f'{PARENT}: "all" is not supported: v1alpha2 has no groups of groups' in event["message"]

@@ -8,9 +8,9 @@ from functools import partial
 
 import pytest
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import (
+from tests.clusters.api import Api, Object
+from tests.clusters.muster import Muster
+from tests.clusters.objects import (
     SCHEDULING_ANNOTATION,
     all_pods,
     asking,
@@ -21,9 +21,12 @@ from tests.e2e.support.objects import (
     job,
     pods_of,
 )
-from tests.e2e.support.pairs import pair_of
-from tests.e2e.support.profiles import Site
-from tests.e2e.support.waiting import eventually
+from tests.clusters.pairs import pair_of
+from tests.clusters.profiles import BUILT_IN_GROUP, NATIVE, OWN_GROUP
+from tests.clusters.site import Site
+from tests.clusters.waiting import eventually
+
+pytestmark = pytest.mark.profiles(NATIVE, OWN_GROUP, full=[BUILT_IN_GROUP])
 
 SIZE = 4
 ZONE = "topology.kubernetes.io/zone"
@@ -79,18 +82,18 @@ WRONG = {
     "no YAML": ("policy: [", "must be YAML or JSON"),
     "an unknown policy": (
         "policy: {all: {}}",
-        "policy.all: {} is not a field that is known here, which are: basic, gang",
+        "policy.all: {} is an unknown field (the fields are: basic, gang)",
     ),
     "a count that is too large": (
         "policy: {gang: {minCount: 5}}",
         "policy.gang.minCount: 5 must not be greater than parallelism (4)",
     ),
-    "control characters": ('"policy\\e[31m": {}', "policy\\x1b[31m: {} is not a field that is known here"),
+    "control characters": ('"policy\\e[31m": {}', "policy\\x1b[31m: {} is an unknown field"),
     "a bomb": ("a: &a [1]\nb: [*a, *a]", "an alias (*) is not allowed"),
 }
 
 
-def told(api: Api, namespace: str, name: str, reason: str) -> list[str]:
+def messages(api: Api, namespace: str, name: str, reason: str) -> list[str]:
     return [event["message"] for event in events_on(api, namespace, name, reason)]
 
 
@@ -114,10 +117,10 @@ def test_a_job_gets_what_it_asks_for(api: Api, muster: Muster, namespace: str, w
     assert group["spec"].get("schedulingConstraints") == asked.group.get("schedulingConstraints")
     said = {key: value for key, value in template.items() if key != "name" and value is not None}
     assert {"disruptionMode": "Pod", **said} == asked.group
-    assert not told(api, namespace, "train", "IntentIgnored")
+    assert not messages(api, namespace, "train", "IntentIgnored")
 
 
-def test_none_is_left_alone(api: Api, muster: Muster, namespace: str) -> None:
+def test_a_job_that_asks_for_none_stays_plain(api: Api, muster: Muster, namespace: str) -> None:
     made = api.create("jobs", asking(gang_job("train", SIZE), "none"), namespace)
     pods = eventually(lambda: all_pods(api, namespace, "train", SIZE, is_bound), "its pods are bound one by one")
     assert [group_of(pod) for pod in pods] == [None] * SIZE
@@ -137,16 +140,14 @@ def test_a_job_that_a_controller_owns_is_opted_in(api: Api, muster: Muster, name
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_what_is_wrong_is_told_and_the_job_runs_as_if_it_had_not_asked(
-    api: Api, muster: Muster, namespace: str, what: str
-) -> None:
+def test_a_wrong_intent_is_reported_and_ignored(api: Api, muster: Muster, namespace: str, what: str) -> None:
     intent, sentence = WRONG[what]
     warnings = api.warnings("jobs", "", asking(gang_job("train", SIZE), intent), namespace)
     assert any(unquoted(sentence) in unquoted(warning) for warning in warnings), warnings
     eventually(lambda: all_pods(api, namespace, "train", SIZE, is_bound), "the Job runs")
     group = grouped(api, namespace, api.get("jobs", "train", namespace))
     assert group["spec"]["schedulingPolicy"] == {"gang": {"minCount": SIZE}}
-    (event,) = eventually(lambda: events_on(api, namespace, "train", "IntentIgnored"), "one event says so")
+    (event,) = eventually(lambda: events_on(api, namespace, "train", "IntentIgnored"), "one event reports it")
     assert event["type"] == "Warning"
     assert f"{SCHEDULING_ANNOTATION} is ignored, as if it were not there: " in event["message"]
     assert sentence in event["message"]
@@ -158,11 +159,11 @@ def unquoted(text: str) -> str:
     return text.replace("\\", "")
 
 
-def test_claims_are_copied_or_refused_by_name(site: Site, place: str) -> None:
+def test_claims_are_copied_or_reported_as_unsupported(site: Site, namespace: str) -> None:
     intent = "resourceClaims: [{name: ring, resourceClaimTemplateName: a-ring}]"
     body = asking(gang_job("train", SIZE), intent)
-    warnings = site.api.warnings("jobs", "", body, place)
-    group = grouped(site.api, place, site.api.get("jobs", "train", place))
+    warnings = site.api.warnings("jobs", "", body, namespace)
+    group = grouped(site.api, namespace, site.api.get("jobs", "train", namespace))
     if site.profile.native:
         assert group["spec"]["resourceClaims"] == [{"name": "ring", "resourceClaimTemplateName": "a-ring"}]
         assert not warnings
@@ -170,7 +171,7 @@ def test_claims_are_copied_or_refused_by_name(site: Site, place: str) -> None:
     refusal = 'resourceClaims: ["ring"] is not supported with Muster\'s CRDs'
     assert "resourceClaims" not in group["spec"]
     assert any(refusal in unquoted(warning) for warning in warnings)
-    (message,) = eventually(partial(told, site.api, place, "train", "IntentIgnored"), "the event names it")
+    (message,) = eventually(partial(messages, site.api, namespace, "train", "IntentIgnored"), "the event names it")
     assert refusal in message
 
 
@@ -179,11 +180,11 @@ def test_a_job_that_is_not_indexed_needs_a_setting(api: Api, muster: Muster, nam
     api.create("jobs", body, namespace)
     pods = eventually(lambda: all_pods(api, namespace, "train", SIZE, is_bound), "its pods are bound")
     assert [group_of(pod) for pod in pods] == [None] * SIZE
-    (message,) = eventually(partial(told, api, namespace, "train", "IntentIgnored"), "the event says so")
+    (message,) = eventually(partial(messages, api, namespace, "train", "IntentIgnored"), "the event names the setting")
     assert "`scope: all-jobs`" in message
 
 
-def test_a_change_that_comes_too_late_is_told(api: Api, muster: Muster, namespace: str) -> None:
+def test_a_change_that_comes_too_late_is_reported(api: Api, muster: Muster, namespace: str) -> None:
     made = api.create("jobs", asking(gang_job("train", SIZE), "policy: {gang: {}}"), namespace)
     group = grouped(api, namespace, made)
     name = group["metadata"]["name"]
@@ -192,20 +193,22 @@ def test_a_change_that_comes_too_late_is_told(api: Api, muster: Muster, namespac
         body = {"metadata": {"annotations": {SCHEDULING_ANNOTATION: intent}}}
         return unquoted(" ".join(api.warnings("jobs", "train", body, namespace)))
 
-    def tells(part: str) -> bool:
-        return sum(part in message for message in told(api, namespace, "train", "IntentWithoutEffect")) == 1
+    def is_reported_once(part: str) -> bool:
+        return sum(part in message for message in messages(api, namespace, "train", "IntentWithoutEffect")) == 1
 
-    about = f"{SCHEDULING_ANNOTATION} has no effect on PodGroup {name}, which was made already: "
+    about = f"{SCHEDULING_ANNOTATION} has no effect on PodGroup {name}, which already exists: "
     changes = {
         "policy: {basic: {}}": "its policy is gang, not basic",
         f"constraints: {{topology: [{{key: {ZONE}}}]}}": f"its topology is none, not {ZONE}",
-        "none": "its pods stay in it",
+        "none": "the pods stay in that group",
     }
     for intent, part in changes.items():
-        assert f"{about}{part}" in eventually(partial(change, intent), "it is warned")
-        eventually(partial(tells, part), "it is told, and once")  # before the next change, which would replace it
-    assert "stays as it was made" in change(None)
-    assert len(told(api, namespace, "train", "IntentWithoutEffect")) == len(changes)
+        assert f"{about}{part}" in eventually(partial(change, intent), "there is a warning")
+        eventually(
+            partial(is_reported_once, part), "one event reports it"
+        )  # before the next change, which would replace it
+    assert f"does not change PodGroup {name}" in change(None)
+    assert len(messages(api, namespace, "train", "IntentWithoutEffect")) == len(changes)
     after = api.get("podgroups", name, namespace)
     assert after["spec"] == group["spec"]
     assert after["metadata"]["uid"] == group["metadata"]["uid"]
@@ -225,7 +228,7 @@ def test_another_min_count_resizes_the_gang(api: Api, muster: Muster, namespace:
         body = {"metadata": {"annotations": {SCHEDULING_ANNOTATION: f"policy: {{gang: {{minCount: {wanted}}}}}"}}}
         assert api.warnings("jobs", "train", body, namespace) == ()
         eventually(partial(holds, wanted), f"the gang holds {wanted} pods together")
-    eventually(lambda: len(told(api, namespace, "train", "GangResized")) == 2, "each change is told")
+    eventually(lambda: len(messages(api, namespace, "train", "GangResized")) == 2, "an event reports each change")
     assert uids(pods_of(api, namespace, "train")) == uids(pods)
 
 
@@ -233,10 +236,10 @@ def uids(pods: list[Object]) -> set[str]:
     return {pod["metadata"]["uid"] for pod in pods}
 
 
-def test_nobody_waits_for_a_warning_while_muster_is_stuck(site: Site, place: str) -> None:
+def test_a_stuck_muster_delays_no_job_with_an_intent(site: Site, namespace: str) -> None:
     site.muster.signal(signal.SIGSTOP)
     try:
-        made = site.api.create("jobs", asking(gang_job("train", SIZE), "policy: ["), place)
+        made = site.api.create("jobs", asking(gang_job("train", SIZE), "policy: ["), namespace)
     finally:
         site.muster.signal(signal.SIGCONT)
-    grouped(site.api, place, made)
+    grouped(site.api, namespace, made)

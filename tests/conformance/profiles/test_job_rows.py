@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import own_namespace
-from tests.e2e.support.api import Api, ApiError, Object, Recording
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import (
+from tests.clusters.api import Api, ApiError, Object, Recording
+from tests.clusters.muster import Muster
+from tests.clusters.namespaces import own_namespace
+from tests.clusters.objects import (
     all_pods,
     controlled_by,
     gang_job,
@@ -26,9 +26,12 @@ from tests.e2e.support.objects import (
     pods_of,
     unfinished_pods,
 )
-from tests.e2e.support.pairs import own_pair, pair_of
-from tests.e2e.support.profiles import Site
-from tests.e2e.support.waiting import always, eventually
+from tests.clusters.pairs import own_pair, pair_of
+from tests.clusters.profiles import BUILT_IN_GROUP, NATIVE, OWN_GROUP
+from tests.clusters.site import Site
+from tests.clusters.waiting import always, eventually
+
+pytestmark = pytest.mark.profiles(NATIVE, BUILT_IN_GROUP, full=[OWN_GROUP])
 
 A_GOOD_WHILE_SECONDS = 10
 """How long the in-tree tests look for a pair that must not appear."""
@@ -121,7 +124,7 @@ def test_the_pair_is_owned_by_the_job_and_holds_all_its_pods_together(row: str, 
 
 
 def test_j36_07_the_server_refuses_an_indexed_job_without_completions(api: Api, shared: str) -> None:
-    """The row's Job in the shape of the in-tree unit test: it cannot exist, so there is nothing to leave alone."""
+    """The row's Job in the shape of the in-tree unit test: it cannot exist, so there is nothing to skip."""
     with pytest.raises(ApiError) as refused:
         api.create("jobs", job("nil-completions-indexed", parallelism=4, completionMode="Indexed"), shared)
     assert refused.value.status == 422
@@ -140,18 +143,18 @@ def test_j36_48_pods_join_the_pair_that_exists_already(api: Api, muster: Muster,
 
 
 def test_j36_51_a_suspended_gang_with_its_pair_has_no_pods(api: Api, muster: Muster, namespace: str) -> None:
-    made = api.create("jobs", gang_job("asleep"), namespace)
-    eventually(lambda: all_pods(api, namespace, "asleep", 4), "four pods")
+    made = api.create("jobs", gang_job("suspended"), namespace)
+    eventually(lambda: all_pods(api, namespace, "suspended", 4), "four pods")
     pair = pair_of(api, namespace, made)
-    api.patch("jobs", "asleep", {"spec": {"suspend": True}}, namespace)
-    eventually(lambda: not unfinished_pods(api, namespace, "asleep"), "its pods are gone")
-    always(lambda: not unfinished_pods(api, namespace, "asleep"), "no pods while suspended", 3)
+    api.patch("jobs", "suspended", {"spec": {"suspend": True}}, namespace)
+    eventually(lambda: not unfinished_pods(api, namespace, "suspended"), "its pods are gone")
+    always(lambda: not unfinished_pods(api, namespace, "suspended"), "no pods while suspended", 3)
     assert _uids(pair_of(api, namespace, made)) == _uids(pair)
     assert [len(part) for part in pair] == [1, 1]
 
 
 def test_j36_52_with_the_gate_off_the_pods_are_plain(api: Api, process: Muster, namespace: str) -> None:
-    """Off means for Muster: it is not running. It takes its webhooks along, so nothing waits for it."""
+    """Off means for Muster: it is not running, and its webhooks are gone, so nothing waits for it."""
     with process.away():
         made = api.create("jobs", gang_job("alone"), namespace)
         pods = eventually(lambda: all_pods(api, namespace, "alone", 4, is_bound), "four pods are bound")
@@ -160,10 +163,10 @@ def test_j36_52_with_the_gate_off_the_pods_are_plain(api: Api, process: Muster, 
 
 
 def test_j36_58_a_job_created_suspended_is_wired_when_it_resumes(api: Api, muster: Muster, namespace: str) -> None:
-    """In tree the pair exists while the Job still sleeps, and its parallelism is locked from then on. Muster makes it
+    """In tree the pair exists while the Job is suspended, and its parallelism is locked from then on. Muster makes it
     on resume (design.md 4.2), so that partial admission by Kueue can still shrink the Job."""
     made = api.create("jobs", gang_job("later", suspend=True), namespace)
-    always(lambda: pair_of(api, namespace, made) == ([], []), "no pair while it sleeps", 5)
+    always(lambda: pair_of(api, namespace, made) == ([], []), "no pair while it is suspended", 5)
     assert pods_of(api, namespace, "later") == []
     api.patch("jobs", "later", {"spec": {"suspend": False}}, namespace)
     pods = eventually(lambda: all_pods(api, namespace, "later", 4, is_bound), "four pods are bound")

@@ -5,12 +5,15 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.e2e.support.api import ApiError, Object
-from tests.e2e.support.objects import is_bound, is_running
-from tests.e2e.support.pairs import BASIC, PROTECTION, pod_group, workload
-from tests.e2e.support.profiles import Site
-from tests.e2e.support.waiting import always, eventually
-from tests.e2e.support.workers import end_pod
+from tests.clusters.api import ApiError, Object
+from tests.clusters.objects import is_bound, is_running
+from tests.clusters.pairs import BASIC, PROTECTION, pod_group, workload
+from tests.clusters.profiles import PROFILES
+from tests.clusters.site import Site
+from tests.clusters.waiting import always, eventually
+from tests.clusters.workers import end_pod
+
+pytestmark = pytest.mark.profiles(*PROFILES)
 
 HOLD = "test.muster.dev/hold"
 A_WHILE = 3
@@ -25,89 +28,89 @@ def classes(site: Site) -> Iterator[None]:
         yield
 
 
-def test_a36_29_a_pod_group_of_a_workload_that_does_not_exist_is_refused(site: Site, place: str) -> None:
-    assert 'PodGroup rejected: Workload "absent" not found' in refusal(site, place, pod_group("group", "absent"))
+def test_a36_29_a_pod_group_of_a_workload_that_does_not_exist_is_refused(site: Site, namespace: str) -> None:
+    assert 'PodGroup rejected: Workload "absent" not found' in refusal(site, namespace, pod_group("group", "absent"))
 
 
-def test_a_pod_group_of_a_workload_whose_name_leads_elsewhere_is_refused_as_wrong(site: Site, place: str) -> None:
+def test_a_pod_group_with_a_path_as_its_workload_name_is_refused_as_wrong(site: Site, namespace: str) -> None:
     """Not for a right that Muster lacks, as if it were not the user's mistake."""
     with pytest.raises(ApiError) as refused:
-        site.api.create("podgroups", pod_group("group", "work/status"), place)
+        site.api.create("podgroups", pod_group("group", "work/status"), namespace)
     by_schema, by_muster = "spec.podGroupTemplateRef.workload.workloadName", 'Workload "work/status" not found'
     expected = (422, by_schema) if site.profile.native else (403, by_muster)
     assert refused.value.status == expected[0]
     assert expected[1] in refused.value.message
 
 
-def test_a36_30_a_pod_group_of_a_template_that_does_not_exist_is_refused(site: Site, place: str) -> None:
-    site.api.create("workloads", {**workload("work", "train"), "spec": templates("another")}, place)
-    message = refusal(site, place, pod_group("group", "work"))
+def test_a36_30_a_pod_group_of_a_template_that_does_not_exist_is_refused(site: Site, namespace: str) -> None:
+    site.api.create("workloads", {**workload("work", "train"), "spec": templates("another")}, namespace)
+    message = refusal(site, namespace, pod_group("group", "work"))
     assert 'PodGroup rejected: PodGroupTemplate "workers-0" not found in Workload "work"' in message
 
 
-def test_a36_31_32_34_35_others_are_accepted_and_get_the_finalizer_once(site: Site, place: str) -> None:
-    site.api.create("workloads", workload("work", "train"), place)
-    of_template = site.api.create("podgroups", pod_group("of-template", "work"), place)
-    free = site.api.create("podgroups", pod_group("free"), place)
+def test_a36_31_32_34_35_others_are_accepted_and_get_the_finalizer_once(site: Site, namespace: str) -> None:
+    site.api.create("workloads", workload("work", "train"), namespace)
+    of_template = site.api.create("podgroups", pod_group("of-template", "work"), namespace)
+    free = site.api.create("podgroups", pod_group("free"), namespace)
     has_it = pod_group("has-it")
     has_it["metadata"]["finalizers"] = [HOLD, PROTECTION]
-    kept = site.api.create("podgroups", has_it, place)
+    kept = site.api.create("podgroups", has_it, namespace)
     has_another = pod_group("has-another")
     has_another["metadata"]["finalizers"] = [HOLD]
-    added = site.api.create("podgroups", has_another, place)
+    added = site.api.create("podgroups", has_another, namespace)
     assert [each["metadata"]["finalizers"] for each in (of_template, free)] == [[PROTECTION]] * 2
     assert [each["metadata"]["finalizers"] for each in (kept, added)] == [[HOLD, PROTECTION]] * 2
     for each in (kept, added):
-        site.api.patch("podgroups", each["metadata"]["name"], {"metadata": {"finalizers": None}}, place)
+        site.api.patch("podgroups", each["metadata"]["name"], {"metadata": {"finalizers": None}}, namespace)
 
 
-def test_a36_33_a_pod_group_of_a_workload_that_is_being_deleted_is_refused(site: Site, place: str) -> None:
+def test_a36_33_a_pod_group_of_a_workload_that_is_being_deleted_is_refused(site: Site, namespace: str) -> None:
     held = workload("work", "train")
     held["metadata"]["finalizers"] = [HOLD]
-    site.api.create("workloads", held, place)
-    site.api.delete("workloads", "work", place)
+    site.api.create("workloads", held, namespace)
+    site.api.delete("workloads", "work", namespace)
 
     body = pod_group("group", "work")
     # The built-in plugin sees the deletion a moment later.
-    seen = eventually(lambda: refused(site, place, body, dryRun="All"), "it is refused", 5)
+    seen = eventually(lambda: refused(site, namespace, body, dryRun="All"), "it is refused", 5)
     assert (seen.status, seen.message.partition("PodGroup rejected: ")[2]) == (403, 'Workload "work" is being deleted')
-    refusal(site, place, body)
-    site.api.patch("workloads", "work", {"metadata": {"finalizers": None}}, place)
+    refusal(site, namespace, body)
+    site.api.patch("workloads", "work", {"metadata": {"finalizers": None}}, namespace)
 
 
 @pytest.mark.usefixtures("classes")
-def test_a36_38_to_42_the_priority_is_that_of_the_class(site: Site, place: str) -> None:
-    explicit = eventually_resolved(site, place, "explicit", priorityClassName="high")
+def test_a36_38_to_42_the_priority_is_that_of_the_class(site: Site, namespace: str) -> None:
+    explicit = eventually_resolved(site, namespace, "explicit", priorityClassName="high")
     assert priority_of(explicit) == ("high", 1000)
-    matching = site.api.create("podgroups", with_spec("same", priorityClassName="high", priority=1000), place)
+    matching = site.api.create("podgroups", with_spec("same", priorityClassName="high", priority=1000), namespace)
     assert priority_of(matching) == ("high", 1000)
-    assert priority_of(site.api.create("podgroups", pod_group("none"), place)) == (None, 0)
-    assert priority_of(site.api.create("podgroups", with_spec("zero", priority=0), place)) == (None, 0)
-    message = refusal(site, place, with_spec("unknown", priorityClassName="missing"))
+    assert priority_of(site.api.create("podgroups", pod_group("none"), namespace)) == (None, 0)
+    assert priority_of(site.api.create("podgroups", with_spec("zero", priority=0), namespace)) == (None, 0)
+    message = refusal(site, namespace, with_spec("unknown", priorityClassName="missing"))
     assert "no PriorityClass with name missing was found" in message
 
 
 @pytest.mark.usefixtures("classes")
-def test_a36_43_a_priority_that_is_not_the_classs_is_refused(site: Site, place: str) -> None:
-    eventually_resolved(site, place, "explicit", priorityClassName="high")
+def test_a36_43_a_priority_that_is_not_the_classs_is_refused(site: Site, namespace: str) -> None:
+    eventually_resolved(site, namespace, "explicit", priorityClassName="high")
     said = "priority set in the pod group (7) must match the priority computed ({}) based on the priority class"
-    assert said.format(1000) in refusal(site, place, with_spec("other", priorityClassName="high", priority=7))
-    assert said.format(0) in refusal(site, place, with_spec("bare", priority=7))
+    assert said.format(1000) in refusal(site, namespace, with_spec("other", priorityClassName="high", priority=7))
+    assert said.format(0) in refusal(site, namespace, with_spec("bare", priority=7))
 
 
 @pytest.mark.usefixtures("classes")
-def test_a36_37_without_a_class_the_default_one_counts(site: Site, place: str) -> None:
+def test_a36_37_without_a_class_the_default_one_counts(site: Site, namespace: str) -> None:
     with priority_class(site, "usual", 50, globalDefault=True):
         names = iter(range(1000))
 
         def resolved() -> bool:  # the built-in plugin sees the new default a moment later
-            made = site.api.create("podgroups", pod_group(f"default-{next(names)}"), place)
+            made = site.api.create("podgroups", pod_group(f"default-{next(names)}"), namespace)
             return priority_of(made) == ("usual", 50)
 
         eventually(resolved, "the default class is used", 10)
 
 
-def test_a36_46_to_54_the_finalizer_goes_with_the_last_member_that_can_still_run(site: Site, place: str) -> None:
+def test_a36_46_to_54_the_finalizer_goes_with_the_last_member_that_can_still_run(site: Site, namespace: str) -> None:
     pods = {
         "a36-47-none": 0,
         "a36-48-active": 1,
@@ -117,66 +120,72 @@ def test_a36_46_to_54_the_finalizer_goes_with_the_last_member_that_can_still_run
         "a36-53-succeeded": 1,
         "a36-54-failed": 1,
     }
-    members = {group: with_members(site, place, group, count) for group, count in pods.items()}
+    members = {group: with_members(site, namespace, group, count) for group, count in pods.items()}
     end_pod(site.api, members["a36-49-ended"][0])
     end_pod(site.api, members["a36-49-ended"][1], "Failed")
     end_pod(site.api, members["a36-50-mixed"][0])
-    always(lambda: all(finalizers(site, place, group) == [PROTECTION] for group in pods), "A36-46: all protected", 2)
+    always(
+        lambda: all(finalizers(site, namespace, group) == [PROTECTION] for group in pods), "A36-46: all protected", 2
+    )
     for group in pods:
-        site.api.delete("podgroups", group, place)
+        site.api.delete("podgroups", group, namespace)
     held = set(pods) - {"a36-47-none", "a36-49-ended"}
-    eventually(lambda: left(site, place) == held, "those without a living member are gone")
-    always(lambda: left(site, place) == held, "the others wait", A_WHILE)
-    site.api.delete("pods", "a36-52-deleted-0", place)
+    eventually(lambda: left(site, namespace) == held, "those without a living member are gone")
+    always(lambda: left(site, namespace) == held, "the others wait", A_WHILE)
+    site.api.delete("pods", "a36-52-deleted-0", namespace)
     end_pod(site.api, members["a36-53-succeeded"][0])
     end_pod(site.api, members["a36-54-failed"][0], "Failed")
     held -= {"a36-52-deleted", "a36-53-succeeded", "a36-54-failed"}
-    eventually(lambda: left(site, place) == held, "those whose last member ended are gone")
-    always(lambda: left(site, place) == held, "the others wait", A_WHILE)
+    eventually(lambda: left(site, namespace) == held, "those whose last member ended are gone")
+    always(lambda: left(site, namespace) == held, "the others wait", A_WHILE)
 
 
-def test_a36_51_a_deletion_that_the_finalizer_does_not_hold_up_is_left_alone(site: Site, place: str) -> None:
-    with_members(site, place, "active", 1)
-    with_members(site, place, "empty", 0)
+def test_a36_51_muster_ignores_a_deletion_that_its_finalizer_does_not_block(site: Site, namespace: str) -> None:
+    with_members(site, namespace, "active", 1)
+    with_members(site, namespace, "empty", 0)
     for group in ("active", "empty"):
-        site.api.patch("podgroups", group, {"metadata": {"finalizers": [HOLD]}}, place)
-        site.api.delete("podgroups", group, place)
-    versions = [site.api.get("podgroups", group, place)["metadata"]["resourceVersion"] for group in ("active", "empty")]
+        site.api.patch("podgroups", group, {"metadata": {"finalizers": [HOLD]}}, namespace)
+        site.api.delete("podgroups", group, namespace)
+    versions = [
+        site.api.get("podgroups", group, namespace)["metadata"]["resourceVersion"] for group in ("active", "empty")
+    ]
 
     def untouched() -> bool:
-        found = [site.api.get("podgroups", group, place)["metadata"] for group in ("active", "empty")]
+        found = [site.api.get("podgroups", group, namespace)["metadata"] for group in ("active", "empty")]
         return [each["resourceVersion"] for each in found] == versions
 
     always(untouched, "nobody writes to them", A_WHILE)
     for group in ("active", "empty"):
-        site.api.patch("podgroups", group, {"metadata": {"finalizers": None}}, place)
+        site.api.patch("podgroups", group, {"metadata": {"finalizers": None}}, namespace)
 
 
-def test_the_condition_tells_once_and_for_ever_that_enough_pods_are_bound(site: Site, place: str) -> None:
-    made = site.api.create("podgroups", pod_group("pair", policy={"gang": {"minCount": 2}}), place)
-    site.api.create("pods", site.member("pair-0", "pair"), place)
+def test_the_condition_turns_true_once_enough_pods_are_bound_and_stays_true(site: Site, namespace: str) -> None:
+    made = site.api.create("podgroups", pod_group("pair", policy={"gang": {"minCount": 2}}), namespace)
+    site.api.create("pods", site.member("pair-0", "pair"), namespace)
     if not site.profile.native:  # nobody holds that pod back
-        eventually(lambda: is_bound(site.api.get("pods", "pair-0", place)), "the first pod is bound")
-    always(lambda: scheduled(site, place)[0] != "True", "one of two is not enough", A_WHILE)
-    site.api.create("pods", site.member("pair-1", "pair"), place)
-    eventually(lambda: scheduled(site, place) == ("True", "Scheduled"), "both are bound")
+        eventually(lambda: is_bound(site.api.get("pods", "pair-0", namespace)), "the first pod is bound")
+    always(lambda: scheduled(site, namespace)[0] != "True", "one of two is not enough", A_WHILE)
+    site.api.create("pods", site.member("pair-1", "pair"), namespace)
+    eventually(lambda: scheduled(site, namespace) == ("True", "Scheduled"), "both are bound")
     if not site.profile.native:
-        assert made["metadata"]["generation"] == condition(site, place)["observedGeneration"] == 1
-    before = condition(site, place)
+        assert made["metadata"]["generation"] == condition(site, namespace)["observedGeneration"] == 1
+    before = condition(site, namespace)
     for name in ("pair-0", "pair-1"):
-        site.api.delete("pods", name, place)
-    eventually(lambda: not site.api.list("pods", place), "the pods are gone")
-    always(lambda: condition(site, place) == before, "the condition stays", A_WHILE)
+        site.api.delete("pods", name, namespace)
+    eventually(lambda: not site.api.list("pods", namespace), "the pods are gone")
+    always(lambda: condition(site, namespace) == before, "the condition stays", A_WHILE)
 
 
-def with_members(site: Site, place: str, group: str, count: int) -> list[Object]:
+def with_members(site: Site, namespace: str, group: str, count: int) -> list[Object]:
     """A PodGroup, and so many pods that nobody's Job made, all running in it."""
-    site.api.create("podgroups", pod_group(group, policy=BASIC), place)
+    site.api.create("podgroups", pod_group(group, policy=BASIC), namespace)
     names = [f"{group}-{number}" for number in range(count)]
     for name in names:
-        site.api.create("pods", site.member(name, group), place)
-    eventually(lambda: all(is_running(site.api.get("pods", name, place)) for name in names), f"the pods of {group} run")
-    return [site.api.get("pods", name, place) for name in names]
+        site.api.create("pods", site.member(name, group), namespace)
+    eventually(
+        lambda: all(is_running(site.api.get("pods", name, namespace)) for name in names), f"the pods of {group} run"
+    )
+    return [site.api.get("pods", name, namespace) for name in names]
 
 
 def templates(name: str) -> Object:
@@ -188,27 +197,27 @@ def with_spec(name: str, **spec: object) -> Object:
     return {**body, "spec": {**body["spec"], **spec}}
 
 
-def refused(site: Site, place: str, body: Object, **params: str) -> ApiError | None:
+def refused(site: Site, namespace: str, body: Object, **params: str) -> ApiError | None:
     try:
-        site.api.create("podgroups", body, place, **params)
+        site.api.create("podgroups", body, namespace, **params)
     except ApiError as error:
         return error
     return None
 
 
-def refusal(site: Site, place: str, body: Object) -> str:
+def refusal(site: Site, namespace: str, body: Object) -> str:
     """The message; and nothing was created."""
-    error = refused(site, place, body)
+    error = refused(site, namespace, body)
     assert error is not None
     assert error.status == 403
-    assert site.api.find("podgroups", body["metadata"]["name"], place) is None
+    assert site.api.find("podgroups", body["metadata"]["name"], namespace) is None
     return error.message
 
 
-def eventually_resolved(site: Site, place: str, name: str, **spec: object) -> Object:
+def eventually_resolved(site: Site, namespace: str, name: str, **spec: object) -> Object:
     """The built-in plugin sees a new class a moment later."""
-    eventually(lambda: refused(site, place, with_spec(name, **spec)) is None, "the class is known", 10)
-    return site.api.get("podgroups", name, place)
+    eventually(lambda: refused(site, namespace, with_spec(name, **spec)) is None, "the class is known", 10)
+    return site.api.get("podgroups", name, namespace)
 
 
 @contextmanager
@@ -224,20 +233,20 @@ def priority_of(group: Object) -> tuple[str | None, int | None]:
     return group["spec"].get("priorityClassName"), group["spec"].get("priority")
 
 
-def finalizers(site: Site, place: str, group: str) -> list[str]:
-    found: list[str] = site.api.get("podgroups", group, place)["metadata"].get("finalizers", [])
+def finalizers(site: Site, namespace: str, group: str) -> list[str]:
+    found: list[str] = site.api.get("podgroups", group, namespace)["metadata"].get("finalizers", [])
     return found
 
 
-def left(site: Site, place: str) -> set[str]:
-    return {group["metadata"]["name"] for group in site.api.list("podgroups", place)}
+def left(site: Site, namespace: str) -> set[str]:
+    return {group["metadata"]["name"] for group in site.api.list("podgroups", namespace)}
 
 
-def condition(site: Site, place: str) -> Object:
-    conditions = site.api.get("podgroups", "pair", place).get("status", {}).get("conditions", [])
+def condition(site: Site, namespace: str) -> Object:
+    conditions = site.api.get("podgroups", "pair", namespace).get("status", {}).get("conditions", [])
     return next((each for each in conditions if each["type"] == "PodGroupScheduled"), {})
 
 
-def scheduled(site: Site, place: str) -> tuple[str, str]:
-    found = condition(site, place)
+def scheduled(site: Site, namespace: str) -> tuple[str, str]:
+    found = condition(site, namespace)
     return found.get("status", ""), found.get("reason", "")

@@ -9,11 +9,11 @@ import pytest
 
 from muster.api.keys import Uid
 from muster.core.naming import pod_group_name, template_name, workload_name
-from tests.e2e.conftest import own_namespace
-from tests.e2e.support.api import Api, ApiError, Object
-from tests.e2e.support.https import pod_of
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import (
+from tests.clusters.api import Api, ApiError, Object
+from tests.clusters.https import pod_of
+from tests.clusters.muster import Muster
+from tests.clusters.namespaces import own_namespace
+from tests.clusters.objects import (
     all_pods,
     controlled_by,
     events_on,
@@ -24,8 +24,11 @@ from tests.e2e.support.objects import (
     pods_of,
     unfinished_pods,
 )
-from tests.e2e.support.pairs import BASIC, GANG_OF_4, delete_pod_group, pair_of, pod_group, workload
-from tests.e2e.support.waiting import always, eventually
+from tests.clusters.pairs import BASIC, GANG_OF_4, delete_pod_group, pair_of, pod_group, workload
+from tests.clusters.profiles import BUILT_IN_GROUP, NATIVE, OWN_GROUP
+from tests.clusters.waiting import always, eventually
+
+pytestmark = pytest.mark.profiles(NATIVE, OWN_GROUP, full=[BUILT_IN_GROUP])
 
 Happening = Callable[[Api, str, Object], None]
 """What is done to the Job "train" of a namespace and to its PodGroup."""
@@ -67,7 +70,7 @@ class MidRun:
 def lose_pod_group(api: Api, namespace: str, group: Object) -> None:
     name = group["metadata"]["name"]
     delete_pod_group(api, namespace, name)
-    eventually(lambda: api.find("podgroups", name, namespace), "it is made again")
+    eventually(lambda: api.find("podgroups", name, namespace), "Muster recreates it")
 
 
 def meet_second_workload(api: Api, namespace: str, group: Object) -> None:
@@ -140,7 +143,9 @@ def test_a_users_own_workload_is_used_and_never_changed(api: Api, muster: Muster
 
 
 @pytest.mark.parametrize("case", UNUSABLE_WORKLOADS)
-def test_a_job_runs_plain_and_one_event_says_why_when(api: Api, muster: Muster, namespace: str, case: str) -> None:
+def test_a_job_with_an_unusable_workload_runs_plain_and_one_event_says_why(
+    api: Api, muster: Muster, namespace: str, case: str
+) -> None:
     own, reason = UNUSABLE_WORKLOADS[case]
     for body in own:
         api.create("workloads", body, namespace)
@@ -174,7 +179,7 @@ def test_a_squatted_name_costs_an_event_and_the_next_name(
     assert own["metadata"]["name"] not in {thing["metadata"]["name"] for thing in taken}
     assert group["metadata"]["name"] not in {thing["metadata"]["name"] for thing in taken}
     expected = {thing["metadata"]["name"] for thing in taken}
-    eventually(partial(_all_told, api, namespace, expected), "an event for each taken name")
+    eventually(partial(_all_reported, api, namespace, expected), "an event for each taken name")
 
 
 def test_a_dry_run_for_a_running_gang_shows_its_group(api: Api, muster: Muster, namespace: str) -> None:
@@ -240,9 +245,11 @@ def stood_aside(api: Api, namespace: str) -> list[str]:
     return [e["message"] for e in events_on(api, namespace, "train") if e["reason"] == "StandingAside"]
 
 
-def _all_told(api: Api, namespace: str, names: set[str]) -> bool:
-    told = [event["message"] for event in events_on(api, namespace, "train") if event["reason"] == "NameTaken"]
-    return len(told) == len(names) and all(any(message.startswith(f"{name} ") for message in told) for name in names)
+def _all_reported(api: Api, namespace: str, names: set[str]) -> bool:
+    messages = [event["message"] for event in events_on(api, namespace, "train") if event["reason"] == "NameTaken"]
+    return len(messages) == len(names) and all(
+        any(message.startswith(f"{name} ") for message in messages) for name in names
+    )
 
 
 def _own_pods(api: Api, namespace: str, made: Object) -> list[Object]:

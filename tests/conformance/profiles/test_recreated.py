@@ -6,14 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import controlled_by, gang_job, group_of, is_bound, pods_of
-from tests.e2e.support.pairs import pair_of
-from tests.e2e.support.profiles import Site
-from tests.e2e.support.proxy import Proxy, Trap, is_write_for
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api, Object
+from tests.clusters.cluster import Cluster
+from tests.clusters.muster import Muster
+from tests.clusters.objects import controlled_by, gang_job, group_of, is_bound, pods_of
+from tests.clusters.pairs import pair_of
+from tests.clusters.profiles import BUILT_IN_GROUP, NATIVE, OWN_GROUP
+from tests.clusters.proxy import Proxy, Trap, is_write_for
+from tests.clusters.site import Site
+from tests.clusters.waiting import eventually
+
+pytestmark = pytest.mark.profiles(NATIVE, OWN_GROUP, full=[BUILT_IN_GROUP])
 
 SIZE = 4
 WRITES = {"the Workload": "workloads", "the PodGroup": "podgroups"}
@@ -36,7 +39,7 @@ def proxy(site: Site, local: Cluster, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("write", WRITES)
-def test_only_the_new_job_has_a_gang_when_the_old_one_went(
+def test_only_the_new_job_has_a_gang_after_a_recreation(
     api: Api, proxy: Proxy, namespace: str, write: str, after: bool
 ) -> None:
     made: list[Object] = []

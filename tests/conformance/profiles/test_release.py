@@ -8,13 +8,16 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.chart import rendered, the
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
-from tests.e2e.support.pairs import pair_of
-from tests.e2e.support.profiles import Site
-from tests.e2e.support.waiting import always, eventually
+from tests.clusters.api import Api, Object
+from tests.clusters.chart import rendered, the
+from tests.clusters.muster import Muster
+from tests.clusters.objects import all_pods, events_on, gang_job, group_of, is_bound, pods_of
+from tests.clusters.pairs import pair_of
+from tests.clusters.profiles import BUILT_IN_GROUP, NATIVE, OWN_GROUP
+from tests.clusters.site import Site
+from tests.clusters.waiting import always, eventually
+
+pytestmark = pytest.mark.profiles(NATIVE, OWN_GROUP, full=[BUILT_IN_GROUP])
 
 SIZE = 3
 KEPT = {"Nothing": (1, 1), "PodGroup": (1, 0), "Pair": (0, 0)}
@@ -51,30 +54,30 @@ def counted(api: Api, namespace: str, job: Object) -> tuple[int, int]:
     return len(workloads), len(groups)
 
 
-def test_a_suspended_job_gives_its_pair_up_and_gets_another_one(site: Site, releasing: str, place: str) -> None:
+def test_a_suspended_job_gives_its_pair_up_and_gets_another_one(site: Site, releasing: str, namespace: str) -> None:
     """As far as the setting says; in the end the whole gang runs, under the same names."""
     api, kept = site.api, KEPT[releasing]
-    made = api.create("jobs", gang_job("train", SIZE), place)
-    eventually(lambda: all_pods(api, place, "train", SIZE, is_bound), "the gang runs", 60)
-    first = pair_of(api, place, made)
+    made = api.create("jobs", gang_job("train", SIZE), namespace)
+    eventually(lambda: all_pods(api, namespace, "train", SIZE, is_bound), "the gang runs", 60)
+    first = pair_of(api, namespace, made)
     for _ in range(2):
-        suspend(api, place, True)
-        eventually(lambda: not pods_of(api, place, "train"), "its pods are gone", 60)
-        eventually(lambda: counted(api, place, made) == kept, f"it has {kept}", 60)
-        always(lambda: counted(api, place, made) == kept, f"it has {kept}", 1)
-        suspend(api, place, False)
-        eventually(lambda: all_pods(api, place, "train", SIZE, is_bound), "it runs again", 90)
-        (workload,), (group,) = again = pair_of(api, place, made)
+        suspend(api, namespace, True)
+        eventually(lambda: not pods_of(api, namespace, "train"), "its pods are gone", 60)
+        eventually(lambda: counted(api, namespace, made) == kept, f"it has {kept}", 60)
+        always(lambda: counted(api, namespace, made) == kept, f"it has {kept}", 1)
+        suspend(api, namespace, False)
+        eventually(lambda: all_pods(api, namespace, "train", SIZE, is_bound), "it runs again", 90)
+        (workload,), (group,) = again = pair_of(api, namespace, made)
         assert [names(*things) for things in again] == [names(*things) for things in first]
         assert same(workload, first[0]) is bool(kept[0])
         assert same(group, first[1]) is bool(kept[1])
-        assert {group_of(pod) for pod in pods_of(api, place, "train")} == {group["metadata"]["name"]}
+        assert {group_of(pod) for pod in pods_of(api, namespace, "train")} == {group["metadata"]["name"]}
         first = again
-    deleted = {event["message"].split()[1] for event in events_on(api, place, "train", "PairReleased")}
+    deleted = {event["message"].split()[1] for event in events_on(api, namespace, "train", "PairReleased")}
     assert deleted == {kind for kind, number in zip(("Workload", "PodGroup"), kept, strict=True) if not number}
 
 
-def test_the_pair_of_somebody_else_stays(site: Site, releasing: str, place: str) -> None:
+def test_the_pair_of_somebody_else_stays(site: Site, releasing: str, namespace: str) -> None:
     api = site.api
     body: Object = {
         "metadata": {"name": "mine"},
@@ -83,16 +86,16 @@ def test_the_pair_of_somebody_else_stays(site: Site, releasing: str, place: str)
             "podGroupTemplates": [{"name": "workers", "schedulingPolicy": {"basic": {}}}],
         },
     }
-    api.create("workloads", body, place)
-    made = api.create("jobs", gang_job("train", SIZE), place)
-    eventually(lambda: all_pods(api, place, "train", SIZE, is_bound), "the Job runs", 60)
-    suspend(api, place, True)
+    api.create("workloads", body, namespace)
+    made = api.create("jobs", gang_job("train", SIZE), namespace)
+    eventually(lambda: all_pods(api, namespace, "train", SIZE, is_bound), "the Job runs", 60)
+    suspend(api, namespace, True)
     kept = (0, KEPT[releasing][1])
-    eventually(lambda: not pods_of(api, place, "train"), "its pods are gone", 60)
-    eventually(lambda: counted(api, place, made) == kept, "the PodGroup that Muster made goes or stays", 60)
-    assert api.find("workloads", "mine", place) is not None
-    suspend(api, place, False)
-    eventually(lambda: all_pods(api, place, "train", SIZE, is_bound), "the Job runs again", 90)
+    eventually(lambda: not pods_of(api, namespace, "train"), "its pods are gone", 60)
+    eventually(lambda: counted(api, namespace, made) == kept, "the PodGroup that Muster made goes or stays", 60)
+    assert api.find("workloads", "mine", namespace) is not None
+    suspend(api, namespace, False)
+    eventually(lambda: all_pods(api, namespace, "train", SIZE, is_bound), "the Job runs again", 90)
 
 
 def same(thing: Object, before: list[Object]) -> bool:

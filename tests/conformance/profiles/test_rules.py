@@ -2,11 +2,10 @@
 
 import pytest
 
-from tests.conformance.profiles.test_job_rows import assert_wired
-from tests.e2e.support.api import Api, Object, Recording
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.nodes import need_room_for
-from tests.e2e.support.objects import (
+from tests.clusters.api import Api, Object, Recording
+from tests.clusters.muster import Muster
+from tests.clusters.nodes import need_room_for
+from tests.clusters.objects import (
     all_pods,
     controlled_by,
     events_on,
@@ -16,9 +15,13 @@ from tests.e2e.support.objects import (
     is_running,
     pods_of,
 )
-from tests.e2e.support.pairs import assert_one_pair, pair_of, pod_group
-from tests.e2e.support.profiles import Site
-from tests.e2e.support.waiting import always, eventually
+from tests.clusters.pairs import assert_one_pair, pair_of, pod_group
+from tests.clusters.profiles import BUILT_IN_GROUP, NATIVE, OWN_GROUP
+from tests.clusters.site import Site
+from tests.clusters.waiting import always, eventually
+from tests.conformance.profiles.test_job_rows import assert_wired
+
+pytestmark = pytest.mark.profiles(NATIVE, OWN_GROUP, full=[BUILT_IN_GROUP])
 
 KINDS = ("jobs", "workloads", "podgroups", "pods")
 
@@ -29,23 +32,23 @@ def settled(api: Api, namespace: str, job: Object, size: int) -> None:
     assert_one_pair(api, namespace, job, size)
 
 
-def test_a_gang_gets_its_workload_then_its_pod_group_then_its_pods(site: Site, place: str) -> None:
+def test_a_gang_gets_its_workload_then_its_pod_group_then_its_pods(site: Site, namespace: str) -> None:
     with (
-        Recording(site.api, "workloads", place) as workloads,
-        Recording(site.api, "podgroups", place) as groups,
-        Recording(site.api, "pods", place) as pods,
+        Recording(site.api, "workloads", namespace) as workloads,
+        Recording(site.api, "podgroups", namespace) as groups,
+        Recording(site.api, "pods", namespace) as pods,
     ):
-        made = site.api.create("jobs", gang_job("train"), place)
-        settled(site.api, place, made, 4)
+        made = site.api.create("jobs", gang_job("train"), namespace)
+        settled(site.api, namespace, made, 4)
         eventually(lambda: [len(r.created()) for r in (workloads, groups, pods)] == [1, 1, 4], "the streams show all")
-    (workload,), (group,) = pair_of(site.api, place, made)
+    (workload,), (group,) = pair_of(site.api, namespace, made)
     assert max(workloads.created().values()) < min(groups.created().values())
     assert max(groups.created().values()) < min(pods.created().values())
     assert [site.group_of(pod) for pod in pods.seen()] == [group["metadata"]["name"]] * 4
     assert_wired(made, workload, group, 4)
     assert [o["apiVersion"] for o in group["metadata"]["ownerReferences"]] == ["batch/v1", site.api.scheduling]
     events = ["GangScheduled", "PodGroupCreated", "WorkloadCreated"]
-    eventually(lambda: told(site.api, place, "train") == events, "its events, once")
+    eventually(lambda: reasons_posted(site.api, namespace, "train") == events, "its events, once")
 
 
 @pytest.mark.parametrize("length", [1, 2, 57, 61])
@@ -123,7 +126,7 @@ def test_a_job_that_is_made_again_gets_a_pair_of_its_own(api: Api, muster: Muste
         eventually(lambda: not pods_of(api, namespace, "again"), "the pods are gone")
 
 
-def told(api: Api, namespace: str, name: str) -> list[str]:
-    """The reasons of Muster's events on the Job, as often as they were told."""
+def reasons_posted(api: Api, namespace: str, name: str) -> list[str]:
+    """The reasons of Muster's events on the Job, as often as they were posted."""
     events = [e for e in events_on(api, namespace, name) if e["source"].get("component") == "muster"]
     return sorted(event["reason"] for event in events for _ in range(event["count"]))

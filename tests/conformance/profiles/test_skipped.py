@@ -1,4 +1,4 @@
-"""Jobs that are not Muster's business cost no write, and no Job or pod ever bears a mark of Muster's."""
+"""Jobs that Muster skips cost no write, and neither the Jobs nor their pods get a mark of Muster."""
 
 import time
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import own_namespace
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.audit import is_about, touches_jobs_or_pods
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import (
+from tests.clusters.api import Api, Object
+from tests.clusters.audit import is_about, touches_jobs_or_pods
+from tests.clusters.cluster import Cluster
+from tests.clusters.muster import Muster
+from tests.clusters.namespaces import own_namespace
+from tests.clusters.objects import (
     all_pods,
     controlled_by,
     events_on,
@@ -25,9 +25,12 @@ from tests.e2e.support.objects import (
     job,
     pods_of,
 )
-from tests.e2e.support.pairs import assert_one_pair, pair_of
-from tests.e2e.support.profiles import Site
-from tests.e2e.support.waiting import eventually
+from tests.clusters.pairs import assert_one_pair, pair_of
+from tests.clusters.profiles import BUILT_IN_GROUP, NATIVE, OWN_GROUP
+from tests.clusters.site import Site
+from tests.clusters.waiting import eventually
+
+pytestmark = pytest.mark.profiles(NATIVE, OWN_GROUP, full=[BUILT_IN_GROUP])
 
 SIZE = 3
 THEIR_GROUP = "theirs"
@@ -100,7 +103,7 @@ class Scene:
     def jobs(self) -> list[Object]:
         return self.api.list("jobs", self.namespace) + self.api.list("jobs", "kube-system")
 
-    def told(self, name: str, namespace: str) -> list[Object]:
+    def events_of_muster(self, name: str, namespace: str) -> list[Object]:
         return [e for e in events_on(self.api, namespace, name) if e["source"].get("component") == "muster"]
 
 
@@ -120,7 +123,7 @@ def stand_aside_before_and_after_a_restart(scene: Scene, muster: Muster) -> None
     for manifest, _reason in STANDS_ASIDE.values():
         scene.api.create("jobs", manifest, scene.namespace)
         name = manifest["metadata"]["name"]
-        eventually(partial(scene.told, name, scene.namespace), f"the event on {name} is posted")
+        eventually(partial(scene.events_of_muster, name, scene.namespace), f"the event on {name} is posted")
     with muster.away():
         scene.api.create("jobs", FINISHED.job, scene.namespace)
         eventually(lambda: is_complete(scene.api, scene.namespace, FINISHED.name), "the Job finishes without Muster")
@@ -159,7 +162,9 @@ def create_bystanders(scene: Scene) -> None:
 def after_a_fence(scene: Scene) -> Iterator[Scene]:
     """A gang that comes last: once Muster is done with it, it has been through all the others."""
     scene.api.create("jobs", gang_job("fence", SIZE), scene.namespace)
-    eventually(lambda: len(scene.told("fence", scene.namespace)) == 3, "the gang that came last has its events")
+    eventually(
+        lambda: len(scene.events_of_muster("fence", scene.namespace)) == 3, "the gang that came last has its events"
+    )
     for bystander in BYSTANDERS.values():
         eventually(partial(pods_are_there, scene, bystander), f"the pods of {bystander.name} run")
     time.sleep(QUIET_SECONDS)
@@ -177,25 +182,25 @@ def pods_are_there(scene: Scene, bystander: Bystander) -> bool:
 
 
 @pytest.mark.parametrize("which", BYSTANDERS)
-def test_it_runs_as_if_muster_were_not_there_and_costs_no_write(scene: Scene, which: str) -> None:
+def test_a_job_that_muster_skips_runs_as_without_muster_and_costs_no_write(scene: Scene, which: str) -> None:
     bystander = BYSTANDERS[which]
     namespace, name = scene.namespace_of(bystander), bystander.name
     made = scene.api.get("jobs", name, namespace)
     assert pods_are_there(scene, bystander)
     assert {group_of(pod) for pod in pods_of(scene.api, namespace, name)} <= {bystander.group}
     assert pair_of(scene.api, namespace, made) == ([], [])
-    assert not scene.told(name, namespace)
+    assert not scene.events_of_muster(name, namespace)
     assert not [write for write in scene.writes() if is_about(write, namespace, name)]
 
 
 @pytest.mark.parametrize("why", STANDS_ASIDE)
-def test_it_stands_aside_with_one_warning(scene: Scene, why: str) -> None:
+def test_muster_stands_aside_with_one_warning(scene: Scene, why: str) -> None:
     manifest, reason = STANDS_ASIDE[why]
     name = manifest["metadata"]["name"]
     made = scene.api.get("jobs", name, scene.namespace)
     pods = pods_of(scene.api, scene.namespace, name)
     assert [group_of(pod) for pod in pods] == [None] * SIZE
-    (event,) = scene.told(name, scene.namespace)
+    (event,) = scene.events_of_muster(name, scene.namespace)
     assert (event["type"], event["reason"], event["count"]) == ("Warning", "StandingAside", 1)
     assert reason in event["message"]
     assert pair_of(scene.api, scene.namespace, made) == ([], [])
@@ -224,8 +229,8 @@ def test_no_job_bears_a_finalizer_an_annotation_or_a_label_of_muster(scene: Scen
         mark
         for found in scene.jobs()
         if found["metadata"]["name"] != "preset"
-        for place in ("finalizers", "annotations", "labels")
-        for mark in found["metadata"].get(place, ())
+        for namespace in ("finalizers", "annotations", "labels")
+        for mark in found["metadata"].get(namespace, ())
     ]
     assert marks, "Jobs bear labels of the Job controller, at least"
     assert not [mark for mark in marks if "muster" in mark or "kopf" in mark]

@@ -7,16 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.clusters.api import Api
+from tests.clusters.cluster import Cluster
+from tests.clusters.https import metric
+from tests.clusters.muster import Muster, webhook_is_called
+from tests.clusters.nodes import own_nodes
+from tests.clusters.objects import all_pods, events_on, gang_job, is_bound, pods_of
+from tests.clusters.pairs import pair_of
+from tests.clusters.profiles import BUILT_IN_GROUP, NATIVE, OWN_GROUP
+from tests.clusters.site import Site
+from tests.clusters.waiting import always, eventually
 from tests.conformance.profiles.test_gang_status_restarts import SETTINGS
-from tests.e2e.support.api import Api
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.https import metric
-from tests.e2e.support.muster import Muster, webhook_is_called
-from tests.e2e.support.nodes import own_nodes
-from tests.e2e.support.objects import all_pods, events_on, gang_job, is_bound, pods_of
-from tests.e2e.support.pairs import pair_of
-from tests.e2e.support.profiles import Site
-from tests.e2e.support.waiting import always, eventually
+
+pytestmark = pytest.mark.profiles(NATIVE, OWN_GROUP, full=[BUILT_IN_GROUP])
 
 RESYNC_SECONDS = 2
 SIZE, MEMBERS = 4, 2
@@ -52,34 +55,36 @@ def webhooks_deleted(api: Api) -> Iterator[None]:
 
 
 def test_a_split_gang_is_found_at_the_resync_and_cured_by_suspending_it(
-    site: Site, place: str, checking: Muster
+    site: Site, namespace: str, checking: Muster
 ) -> None:
     api = site.api
     room = SIZE if site.profile.native else 1  # where nobody holds the gang, members wait only for room
     limits = {"metadata": {"name": "some-pods"}, "spec": {"hard": {"pods": str(MEMBERS)}}}
-    api.create("resourcequotas", limits, place)
-    eventually(lambda: api.get("resourcequotas", "some-pods", place).get("status", {}).get("hard"), "it counts")
-    with own_nodes(api, place, count=1, room=room) as pool:
-        made = api.create("jobs", gang_job("train", SIZE, pod=pool.where), place)
-        eventually(lambda: all_pods(api, place, "train", MEMBERS), "the first pods are there")
+    api.create("resourcequotas", limits, namespace)
+    eventually(lambda: api.get("resourcequotas", "some-pods", namespace).get("status", {}).get("hard"), "it counts")
+    with own_nodes(api, namespace, count=1, room=room) as pool:
+        made = api.create("jobs", gang_job("train", SIZE, pod=pool.where), namespace)
+        eventually(lambda: all_pods(api, namespace, "train", MEMBERS), "the first pods are there")
         always(lambda: metric(checking, "muster_split_gangs") == 0, "half of its pods is no split", 3 * RESYNC_SECONDS)
         with webhooks_deleted(api):
-            api.delete("resourcequotas", "some-pods", place)
-            pods = eventually(lambda: all_pods(api, place, "train", SIZE), "the others come without the webhook", LONG)
+            api.delete("resourcequotas", "some-pods", namespace)
+            pods = eventually(
+                lambda: all_pods(api, namespace, "train", SIZE), "the others come without the webhook", LONG
+            )
         assert sorted(bool(site.group_of(pod)) for pod in pods) == [False, False, True, True]
-        (event,) = eventually(lambda: events_on(api, place, "train", "GangSplit"), "it is found", LONG)
-        (group,) = pair_of(api, place, made)[1]
-        told = (
+        (event,) = eventually(lambda: events_on(api, namespace, "train", "GangSplit"), "it is found", LONG)
+        (group,) = pair_of(api, namespace, made)[1]
+        beginning = (
             f"The gang is split: 2 of the Job's pods are in PodGroup {group['metadata']['name']}, which needs 4, and 2 "
         )
         assert event["type"] == "Warning"
-        assert event["message"].startswith(told)
+        assert event["message"].startswith(beginning)
         assert metric(checking, "muster_split_gangs") == 1
-        api.patch("jobs", "train", {"spec": {"suspend": True}}, place)
-        eventually(lambda: not pods_of(api, place, "train"), "its pods are gone", LONG)
-        api.patch("jobs", "train", {"spec": {"suspend": False}}, place)
+        api.patch("jobs", "train", {"spec": {"suspend": True}}, namespace)
+        eventually(lambda: not pods_of(api, namespace, "train"), "its pods are gone", LONG)
+        api.patch("jobs", "train", {"spec": {"suspend": False}}, namespace)
         bound = is_bound if site.profile.native else lambda _: True
-        again = eventually(lambda: all_pods(api, place, "train", SIZE, bound), "its pods are made anew", LONG)
+        again = eventually(lambda: all_pods(api, namespace, "train", SIZE, bound), "its pods are recreated", LONG)
         assert {site.group_of(pod) for pod in again} == {group["metadata"]["name"]}
         eventually(lambda: metric(checking, "muster_split_gangs") == 0, "it is whole", LONG)
-        assert len(events_on(api, place, "train", "GangSplit")) == 1
+        assert len(events_on(api, namespace, "train", "GangSplit")) == 1

@@ -2,12 +2,15 @@
 
 import pytest
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.muster import Muster
-from tests.e2e.support.objects import gang_job, group_of, is_running, pods_of
-from tests.e2e.support.pairs import PROTECTION, assert_one_pair
-from tests.e2e.support.profiles import Site
-from tests.e2e.support.waiting import always, eventually
+from tests.clusters.api import Api, Object
+from tests.clusters.muster import Muster
+from tests.clusters.objects import gang_job, group_of, is_running, pods_of
+from tests.clusters.pairs import PROTECTION, assert_one_pair
+from tests.clusters.profiles import BUILT_IN_GROUP, NATIVE, OWN_GROUP
+from tests.clusters.site import Site
+from tests.clusters.waiting import always, eventually
+
+pytestmark = pytest.mark.profiles(NATIVE, OWN_GROUP, full=[BUILT_IN_GROUP])
 
 SIZE = 4
 MORE_THAN_A_NODE_HAS = "100k"
@@ -94,7 +97,7 @@ def test_deleting_a_namespace_with_gangs_in_it_completes(api: Api, muster: Muste
 
 @pytest.mark.parametrize("killed", [False, True], ids=["ended", "killed"])
 def test_deletion_does_not_need_muster(site: Site, namespace: str, killed: bool) -> None:
-    """Where PodGroups are Muster's CRD, their protection is its business too: they wait for its return, empty."""
+    """With Muster's CRDs, Muster removes the protection finalizer, so empty PodGroups remain until it runs again."""
     api = site.api
     run_gang(api, namespace, "background")
     run_gang(api, namespace, "foreground")

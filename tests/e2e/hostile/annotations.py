@@ -1,10 +1,10 @@
-"""What a Job can say in `muster.dev/scheduling` and its sister annotations. Each Job must start all the same."""
+"""What a Job can say in `muster.dev/scheduling` and its sister annotations. Each Job must start."""
 
 import json
 from functools import partial
 
+from tests.clusters.objects import POD_GROUP_ANNOTATION, SCHEDULING_ANNOTATION, asking, gang_job, job
 from tests.e2e.hostile.attack import KILOBYTE, Attack, Input, with_metadata
-from tests.e2e.support.objects import POD_GROUP_ANNOTATION, SCHEDULING_ANNOTATION, asking, gang_job, job
 
 BOMB = "\n".join(
     [

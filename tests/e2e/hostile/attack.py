@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.e2e.support.api import Api, ApiError, Object
-from tests.e2e.support.clusters import Cluster, hack_cluster
-from tests.e2e.support.objects import asking, gang_job, job
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api, ApiError, Object
+from tests.clusters.cluster import Cluster, hack_cluster
+from tests.clusters.objects import asking, gang_job, job
+from tests.clusters.waiting import eventually
 
 ACCOUNT = "mallory"
 OWNER: Object = {"apiVersion": "batch/v1", "kind": "Job", "controller": True}

@@ -8,10 +8,10 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from muster.api.v1alpha2.podgroup import GangState
+from muster.core.observed import Why
 from muster.core.reasons import EventReason, Reason
-from muster.core.resize import Why
 from muster.runtime.tasks import Task
-from tests.e2e.support.api import Api, ApiError, Object
+from tests.clusters.api import Api, ApiError, Object
 
 TEXT_LINE = re.compile(r"\d{4}-\d\d-\d\d [\d:,]+ (?P<level>[A-Z]+) (?P<logger>[\w.]+): (?P<message>.*)")
 LONGEST_LINE = 3_500
@@ -21,7 +21,7 @@ RESOURCES = {
     *("jobs", "pods", "workloads", "podgroups", "events", "leases", "secrets", "priorityclasses", "namespaces"),
     *("mutatingwebhookconfigurations", "validatingwebhookconfigurations", "selfsubjectaccessreviews"),
 }
-QUEUES = {"jobs", "podgroups", "gang-status"}
+QUEUES = {"jobs", "podgroup-protection", "gang-status"}
 LABELS: dict[str, set[str]] = {
     "reason": {each.value for each in (*Reason, *EventReason)},
     "why": {each.value for each in Why},
@@ -30,7 +30,7 @@ LABELS: dict[str, set[str]] = {
     "queue": QUEUES,
     "task": {each.value for each in Task},
     "outcome": {"done", "failed"},
-    "webhook": {"pods", "parallelism-guard", "pod-groups", "intents"},
+    "webhook": {"pods", "parallelism-guard", "podgroup-webhook", "intents"},
     "verdict": {"joined", "allowed", "refused"},
     "verb": {"get", "list", "watch", "create", "update", "patch", "delete"},
     "resource": RESOURCES,

@@ -8,11 +8,11 @@ from muster.api.keys import Uid
 from muster.core.naming import pod_group_name, template_name, workload_name
 from muster.core.reasons import EventReason
 from muster.runtime.event_recorder import Event, Subject
+from tests.clusters.api import ApiError, Object
+from tests.clusters.objects import gang_job
+from tests.clusters.pairs import BASIC, delete_pod_group, owned_by, pod_group, workload
 from tests.e2e.hostile.annotations import ANSI, LOG_LINE
 from tests.e2e.hostile.attack import Attack, Input, with_metadata
-from tests.e2e.support.api import ApiError, Object
-from tests.e2e.support.objects import gang_job
-from tests.e2e.support.pairs import BASIC, delete_pod_group, owned_by, pod_group, workload
 
 LABELS = {"app.kubernetes.io/managed-by": "muster"}
 HUGE: Object = {"gang": {"minCount": 2**31 - 1}}
@@ -25,7 +25,7 @@ def _put(attack: Attack, kind: str, *bodies: Object) -> None:
 
 
 def _suspended(attack: Attack) -> Object:
-    """A gang that begins when `_resume` says so: what is planted before is there first."""
+    """A gang that `_resume` starts: the planted objects exist before it."""
     return attack.gang(suspend=True)
 
 

@@ -4,11 +4,11 @@ import contextlib
 from functools import partial
 from typing import Any
 
+from tests.clusters.api import APPLY, ApiError, Object
+from tests.clusters.objects import gang_job, job
+from tests.clusters.waiting import eventually
 from tests.e2e.hostile.annotations import ANSI
 from tests.e2e.hostile.attack import KILOBYTE, Attack, Input, with_metadata
-from tests.e2e.support.api import APPLY, ApiError, Object
-from tests.e2e.support.objects import gang_job, job
-from tests.e2e.support.waiting import eventually
 
 HUGE = 2**31 - 1
 BIG_UID = 500 * KILOBYTE
@@ -60,7 +60,7 @@ def _suspended_and_resumed(attack: Attack) -> None:
 
 
 def _held(attack: Attack) -> None:
-    """A Job that is being deleted for ever."""
+    """A Job whose deletion never completes."""
     body = with_metadata(gang_job(attack.name, 2, cpu="10m"), finalizers=["example.com/never"])
     attack.job(body)
     attack.api.delete("jobs", attack.name, attack.namespace)

@@ -4,10 +4,10 @@ import uuid
 from functools import partial
 from typing import Any
 
+from tests.clusters.api import Object
+from tests.clusters.objects import GROUPED_LABEL, POD_GROUP_ANNOTATION
 from tests.e2e.hostile.annotations import ANSI, LOG_LINE
 from tests.e2e.hostile.attack import INDEX_LABEL, KILOBYTE, OWNER, Attack, Input, pod
-from tests.e2e.support.api import Object
-from tests.e2e.support.objects import GROUPED_LABEL, POD_GROUP_ANNOTATION
 
 HOSTILE_NAMES = {
     "a path upwards": "../../../secrets/muster",

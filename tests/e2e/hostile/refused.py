@@ -3,11 +3,11 @@
 from functools import partial
 from typing import Any
 
+from tests.clusters.api import Object
+from tests.clusters.objects import gang_job
+from tests.clusters.pairs import workload
 from tests.e2e.hostile.annotations import ANSI
 from tests.e2e.hostile.attack import Attack, Input
-from tests.e2e.support.api import Object
-from tests.e2e.support.objects import gang_job
-from tests.e2e.support.pairs import workload
 
 
 def _job(attack: Attack, name: str = "", **spec: Any) -> None:

@@ -4,10 +4,10 @@ import uuid
 from functools import partial
 from typing import Any
 
+from tests.clusters.api import Object
+from tests.clusters.objects import gang_job
 from tests.e2e.hostile.annotations import ANSI, LOG_LINE
 from tests.e2e.hostile.attack import KILOBYTE, Attack, Input
-from tests.e2e.support.api import Object
-from tests.e2e.support.objects import gang_job
 
 STAMP = "2026-01-01T00:00:00Z"
 

@@ -2,10 +2,10 @@
 
 from functools import partial
 
+from tests.clusters.api import Object
+from tests.clusters.objects import gang_job
+from tests.clusters.pairs import pod_group, workload
 from tests.e2e.hostile.attack import Attack, Input, pod
-from tests.e2e.support.api import Object
-from tests.e2e.support.objects import gang_job
-from tests.e2e.support.pairs import pod_group, workload
 
 QUOTAS: dict[str, Object] = {
     "no pods": {"pods": "0"},

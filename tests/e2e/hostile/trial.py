@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from tests.clusters.api import Api, ApiError, Object
+from tests.clusters.audit import touches_jobs_or_pods
+from tests.clusters.cluster import Cluster
+from tests.clusters.objects import all_pods, gang_job, group_of, is_bound
+from tests.clusters.replicas import Replica, Replicas
+from tests.clusters.waiting import eventually
 from tests.e2e.hostile.attack import Attack, Attacker, by_muster, plain_namespace
 from tests.e2e.hostile.checks import (
     event_problems,
@@ -16,15 +22,9 @@ from tests.e2e.hostile.checks import (
     resident_bytes,
 )
 from tests.e2e.hostile.table import INPUTS
-from tests.e2e.support.api import Api, ApiError, Object
-from tests.e2e.support.audit import touches_jobs_or_pods
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.objects import all_pods, gang_job, group_of, is_bound
-from tests.e2e.support.replicas import Replica, Replicas
-from tests.e2e.support.waiting import eventually
 
 START_SECONDS = 30
-"""For a gang to have its nodes. Alone it takes one or two."""
+"""For a gang to have its nodes. Without hostile inputs, one or two are enough."""
 SIZE = 3
 MOST_CALLS = 600
 """Calls of the API server for one input and two gangs: more is a storm."""

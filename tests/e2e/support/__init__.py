@@ -1,1 +1,1 @@
-"""What the end-to-end tests are written with: a cluster, an API client of its own, Muster as a real process."""
+"""What only the end-to-end tests need: disturbances, load, and Muster with a mistake in it."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Self
 
-from tests.e2e.support.api import Api, Object, Recording
-from tests.e2e.support.objects import group_of
+from tests.clusters.api import Api, Object, Recording
+from tests.clusters.objects import group_of
 
 KINDS = ("jobs", "workloads", "podgroups", "pods")
 Things = dict[str, dict[str, Object]]
@@ -87,7 +87,7 @@ class Invariants:
             p for p in present["pods"].values() if controller(p) == owner and p["status"].get("phase") not in ENDED
         ]
         if len({group_of(p) for p in living}) > 1:
-            yield f"sticky {at}: living pods name {sorted({group_of(p) or '' for p in living})}"
+            yield f"sticky {at}: running or pending pods name {sorted({group_of(p) or '' for p in living})}"
 
 
 ENDED = {"Succeeded", "Failed"}

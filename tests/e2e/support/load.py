@@ -10,10 +10,10 @@ from typing import Self
 
 import urllib3
 
-from tests.e2e.support.api import Api, ApiError, Object
-from tests.e2e.support.https import pod_of
-from tests.e2e.support.objects import all_pods, gang_job, group_of, is_bound
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api, ApiError, Object
+from tests.clusters.https import pod_of
+from tests.clusters.objects import all_pods, gang_job, group_of, is_bound
+from tests.clusters.waiting import eventually
 
 PAUSE_SECONDS = 0.01
 
@@ -21,8 +21,8 @@ PAUSE_SECONDS = 0.01
 class Load:
     """Dry runs of a pod of a running gang, one after the other, from some threads.
 
-    The API server keeps its connections open. Beside it somebody knocks at the Service's port who opens a new one each
-    time, and trusts whom the webhook says.
+    The API server keeps its connections open. Beside it a client calls the Service's port, with a new
+    connection each time, and trusts the authority that the webhook names.
     """
 
     def __init__(self, api: Api, namespace: str, threads: int = 3) -> None:

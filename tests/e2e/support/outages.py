@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from functools import partial
 
 from muster.serving.certificates import ServingCertificate, as_pem, new_leaf
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.https import pod_of
-from tests.e2e.support.objects import all_pods, gang_job, group_of, is_bound, job
-from tests.e2e.support.replicas import NAMESPACE, Replicas
-from tests.e2e.support.service import Endpoint
-from tests.e2e.support.vault import DAY, HOST, bundle
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api, Object
+from tests.clusters.https import pod_of
+from tests.clusters.objects import all_pods, gang_job, group_of, is_bound, job
+from tests.clusters.replicas import NAMESPACE, Replicas
+from tests.clusters.service import Endpoint
+from tests.clusters.vault import DAY, HOST, bundle
+from tests.clusters.waiting import eventually
 
 LATER_THAN_ANY_TIMEOUT = 3.0
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
-from tests.e2e.support.api import Api, Recording
-from tests.e2e.support.objects import job
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api, Recording
+from tests.clusters.objects import job
+from tests.clusters.waiting import eventually
 
 JOB_NAME = "batch.kubernetes.io/job-name"
 SIZE = 2

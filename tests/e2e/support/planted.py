@@ -18,8 +18,9 @@ from typing import Any
 
 import muster.admission.parallelism_guard
 import muster.admission.pod
-import muster.app.generation
+import muster.app.cluster
 import muster.app.process
+import muster.app.wiring
 import muster.controllers.gang_status.controller
 import muster.controllers.job.gang_former
 import muster.controllers.job.reconciler
@@ -101,7 +102,7 @@ def plant_in_items() -> None:
     plant(IntentReview, "review", "intents", lambda _, review: str(review.new["metadata"]["name"]))
     plant(muster.controllers.gang_status.controller, "gang_of", "status", of_observed)
     plant(Intake, "job", "watch", of_job)
-    plant(PodGroupProtection, "keep", "protection", lambda _, place: str(place[1]))
+    plant(PodGroupProtection, "handle", "protection", lambda _, key: str(key[1]))
     plant(Members, "_put", "member", lambda _, pod: str(pod.name))
     parse = JobView.parse
 
@@ -148,7 +149,7 @@ def plant_in_tasks(folder: Path) -> None:
         (CertificateRenewer, "run", "certificates"),
         (Leadership, "run", "leader-election"),
         (Leadership, "while_leading", "leader-work"),
-        (muster.app.generation, "keep_probing", "api-probe"),
+        (muster.app.wiring, "keep_probing", "api-probe"),
         (Resync, "run", "resync"),
         (WatchThread, "run", "watch"),
         (WebhookReconciler, "keep", "webhooks"),
@@ -156,7 +157,7 @@ def plant_in_tasks(folder: Path) -> None:
         make_mortal(owner, name, lambda *_, task=task: task)
     make_mortal(Connections, "serve", lambda port, _: "admission-port" if port._context else "health-port")
     make_mortal(Workers, "run", lambda workers: workers.task.value)
-    setattr(muster.app.process, "Supervisor", functools.partial(Supervisor, steady_seconds=STEADY_SECONDS))  # noqa: B010
+    setattr(muster.app.cluster, "Supervisor", functools.partial(Supervisor, steady_seconds=STEADY_SECONDS))  # noqa: B010
 
 
 if __name__ == "__main__":

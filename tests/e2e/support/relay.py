@@ -1,6 +1,6 @@
 """A relay between Muster and the API server, which a test can make slow, broken or absent.
 
-It speaks plain HTTP to Muster and passes Muster's own token on, so the API server sees Muster's account and rights.
+It uses plain HTTP towards Muster and passes Muster's own token on, so the API server sees Muster's account and rights.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ def failure(status: int) -> Answer:
 
 
 def error_in_stream(status: int) -> Answer:
-    """A watch that begins well, and then tells of an error."""
+    """A watch that begins well, and then reports an error."""
     return Answer(200, {"type": "ERROR", "object": failure(status).body})
 
 
@@ -122,7 +122,7 @@ def slow(seconds: float, plural: str) -> Meddle:
 
 
 def far_away(seconds: float) -> Meddle:
-    """Every call takes that much longer; streams that are open go on."""
+    """Every call takes that much longer; open streams continue."""
 
     def meddle(call: Call) -> Answer | None:
         if not call.is_watch:
@@ -146,8 +146,8 @@ class DeadWatches:
     def __call__(self, call: Call) -> Answer | None:
         if not call.is_watch:
             return None
-        told = self.probed if "fieldSelector" in call.query else self.refused  # a probe looks for one name only
-        told.add(call.plural)
+        plurals = self.probed if "fieldSelector" in call.query else self.refused  # a probe looks for one name only
+        plurals.add(call.plural)
         return (self.of_workloads if call.plural == "workloads" else None) or self.answer
 
 

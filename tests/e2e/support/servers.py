@@ -9,10 +9,10 @@ from pathlib import Path
 import urllib3
 import yaml
 
-from tests.e2e.support.api import Api
-from tests.e2e.support.clusters import Cluster
-from tests.e2e.support.replicas import free_port
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api
+from tests.clusters.cluster import Cluster
+from tests.clusters.replicas import free_port
+from tests.clusters.waiting import eventually
 
 NOT_FOR_A_STOCK_SERVER = ("--feature-gates", "--runtime-config", "--audit-")
 STARTING_SECONDS = 90

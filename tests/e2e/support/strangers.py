@@ -1,4 +1,4 @@
-"""Anybody at the webhook port, in a process of its own: `python -m tests.e2e.support.strangers CASE PORT SECONDS`.
+"""An untrusted client of the webhook port: `python -m tests.e2e.support.strangers CASE PORT SECONDS`.
 
 Each case is cheap for its sender: the bytes are made once, and what comes back is thrown away.
 """

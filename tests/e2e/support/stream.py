@@ -1,4 +1,4 @@
-"""Somebody who creates one gang after the other, whatever happens to Muster meanwhile; and what became of them."""
+"""Creates gangs continuously during a disturbance, and checks the result of each."""
 
 import threading
 from collections import Counter
@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
-from tests.e2e.support.api import Api, Object
-from tests.e2e.support.objects import events_on, gang_job, group_of, is_bound
-from tests.e2e.support.waiting import eventually
+from tests.clusters.api import Api, Object
+from tests.clusters.objects import events_on, gang_job, group_of, is_bound
+from tests.clusters.waiting import eventually
 
 REFUSED = "FailedCreate"
 STARTED_SECONDS = 90
@@ -75,8 +75,8 @@ class Stream:
     def _all_bound(self) -> dict[str, list[Object]]:
         pods = self._pods()
         waiting = [name for name in self.names if sum(map(is_bound, pods.get(name, ()))) != self._size]
-        told = {name: [group_of(pod) for pod in pods.get(name, ())] for name in waiting[:5]}
-        assert not waiting, f"{len(waiting)} Jobs wait, of {len(self.names)}: {told}"
+        groups = {name: [group_of(pod) for pod in pods.get(name, ())] for name in waiting[:5]}
+        assert not waiting, f"{len(waiting)} Jobs wait, of {len(self.names)}: {groups}"
         return pods
 
     def _pods(self) -> dict[str, list[Object]]:

@@ -10,10 +10,8 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from muster.admission.intents import IntentReview
-from muster.admission.parallelism_guard import ParallelismGuard
-from muster.admission.pod import PodWebhook
 from muster.admission.podgroups import PodGroupReview
-from muster.admission.server import AdmissionServer, WebhookHandlers
+from muster.admission.server import WebhookHandlers
 from muster.api.pod import PodView
 from muster.api.profile import CRD_IN_OWN_GROUP
 from muster.api.wire import Unreadable
@@ -25,6 +23,7 @@ from muster.kube.resources import Resource
 from tests.builders import JobBuilder, a_gang, a_pod, a_pod_group, a_review
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.controllers.parts import build
+from tests.unit.made import a_server
 
 BAD, GOOD = a_gang("bad").uid("bad"), a_gang("good").uid("good")
 
@@ -46,12 +45,14 @@ class Stage:
             self.cluster.apply(job)
         self.client = Counting(self.cluster)
         self.parts = build(self.client, CRD_IN_OWN_GROUP)
-        self.recorder, rules = self.parts.gang_former.recorder, self.parts.reconciler.rules
-        pods = PodWebhook(self.parts.gang_former, fail_open)
-        guard = ParallelismGuard(self.parts.observer, rules, self.recorder)
-        completing = PodGroupReview(PodGroupDefaulting(self.parts.observer), CRD_IN_OWN_GROUP)
-        handlers = WebhookHandlers(CRD_IN_OWN_GROUP, pods, guard, completing, IntentReview(self.parts.cache, rules))
-        self.server = AdmissionServer(self.parts.health, handlers)
+        self.recorder, rules = self.parts.recorder, self.parts.reconciler.rules
+        pods = self.parts.pod_webhook(fail_open)
+        guard = self.parts.guard()
+        review_of_groups = PodGroupReview(PodGroupDefaulting(self.client, self.parts.workloads.get), CRD_IN_OWN_GROUP)
+        handlers = WebhookHandlers(
+            CRD_IN_OWN_GROUP, pods, guard, review_of_groups, IntentReview(self.parts.cache, rules), fail_open
+        )
+        self.server = a_server(self.parts.health, handlers)
 
     async def asked(self, path: str, review: Object) -> Object:
         async with TestClient(TestServer(self.server.application())) as http:
@@ -99,7 +100,7 @@ async def test_with_fail_its_pods_wait_however_often_they_come_and_others_join()
         assert (response["allowed"], response["status"]["code"]) == (False, 503)
     assert response["status"]["message"] == (
         "muster: failed on Job 'bad' with ZeroDivisionError, which is a bug in Muster; its log says where; "
-        "the Job controller tries again [MusterFailed]"
+        "the Job controller retries [MusterFailed]"
     )
     assert (await stage.webhook(GOOD))["allowed"]
     assert stage.cluster.find("podgroups"), "the other Job has its gang"
@@ -196,6 +197,10 @@ WEBHOOKS = {
 }
 
 
+TASKS = {"/pod-groups": "podgroup-webhook"}
+"""Where the name of the task is not that of the path."""
+
+
 @pytest.mark.parametrize(("path", "place", "fail_open", "allowed"), WEBHOOKS.values(), ids=list(WEBHOOKS))
 async def test_whatever_fails_the_api_server_gets_an_answer(
     path: str,
@@ -218,7 +223,7 @@ async def test_whatever_fails_the_api_server_gets_an_answer(
         assert "with ZeroDivisionError, which is a bug in Muster" in response["status"]["message"]
     assert "bug" in caplog.text
     page = stage.server.metrics.page().decode()
-    assert f'muster_internal_errors_total{{task="{path[1:]}"}} 1.0' in page
+    assert f'muster_internal_errors_total{{task="{TASKS.get(path, path[1:])}"}} 1.0' in page
 
 
 async def test_a_gauge_that_fails_does_not_take_the_page_down() -> None:

@@ -1,4 +1,4 @@
-"""Warnings about the annotation, over HTTP: shown to whoever sends the Job, which always passes."""
+"""Warnings about the annotation, over HTTP: kubectl shows them, and the Job always passes."""
 
 from collections.abc import AsyncIterator
 
@@ -8,17 +8,16 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from muster.admission.intents import IntentReview
-from muster.admission.parallelism_guard import ParallelismGuard
-from muster.admission.pod import PodWebhook
 from muster.admission.server import AdmissionServer, WebhookHandlers
 from muster.api.keys import Uid
 from muster.api.profile import NATIVE
-from muster.core.decide import Rules
+from muster.core.policy import Rules
 from muster.kube.client import Object
 from tests.builders import JobBuilder, a_gang, a_pod_group, a_review
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.controllers.parts import Parts, build
 from tests.unit.core.seeing import our_group
+from tests.unit.made import a_server
 
 JOB = a_gang("train").uid("now")
 Http = TestClient[web.Request, web.Application]
@@ -32,9 +31,9 @@ def parts() -> Parts:
 @pytest.fixture
 def server(parts: Parts) -> AdmissionServer:
     rules = Rules(NATIVE)
-    guard = ParallelismGuard(parts.observer, rules, parts.gang_former.recorder)
-    handlers = WebhookHandlers(NATIVE, PodWebhook(parts.gang_former), guard, None, IntentReview(parts.cache, rules))
-    return AdmissionServer(parts.health, handlers)
+    guard = parts.guard(rules)
+    handlers = WebhookHandlers(NATIVE, parts.pod_webhook(), guard, None, IntentReview(parts.cache, rules))
+    return a_server(parts.health, handlers)
 
 
 @pytest.fixture
@@ -56,7 +55,7 @@ def asking(intent: str) -> JobBuilder:
     return a_gang("train").uid("now").asking(intent)
 
 
-async def test_a_right_one_is_taken_without_a_word(http: Http) -> None:
+async def test_a_correct_annotation_gives_no_warning(http: Http) -> None:
     assert await reviewed(http, asking("policy: {gang: {}}").build()) == []
 
 
@@ -67,23 +66,23 @@ async def test_each_mistake_is_a_warning(http: Http) -> None:
     assert all(warning.startswith(ignored) for warning in warnings)
 
 
-async def test_a_job_without_name_uid_and_namespace_can_be_looked_at(http: Http) -> None:
+async def test_a_job_without_name_uid_and_namespace_is_reviewed(http: Http) -> None:
     new = asking("nonsense").build()
     for field in ("name", "uid", "namespace"):
         del new["metadata"][field]
     assert len(await reviewed(http, new)) == 1
 
 
-async def test_what_comes_too_late_is_a_warning(http: Http, parts: Parts) -> None:
+async def test_a_change_that_comes_too_late_is_a_warning(http: Http, parts: Parts) -> None:
     parts.cache.put_job(JOB.view())
     parts.cache.put_pod_group(our_group(JOB).read())
     (warning,) = await reviewed(http, asking("policy: {basic: {}}").build(), JOB.build())
-    assert "which was made already: its policy is gang, not basic" in warning
+    assert "which already exists: its policy is gang, not basic" in warning
     (warning,) = await reviewed(http, JOB.build(), asking("policy: {gang: {}}").build())
-    assert "stays as it was made" in warning
+    assert "does not change PodGroup" in warning
 
 
-async def test_the_group_of_an_earlier_job_of_that_name_is_none_of_its_own(http: Http, parts: Parts) -> None:
+async def test_the_group_of_an_earlier_job_of_that_name_does_not_count(http: Http, parts: Parts) -> None:
     earlier = a_gang("train").uid("earlier")
     parts.cache.put_job(earlier.view())
     parts.cache.put_pod_group(a_pod_group("old").ours().controlled_by(earlier).read())

@@ -1,5 +1,6 @@
 """The parallelism guard over HTTP: what it posts, and what a stranger on the network learns from it."""
 
+import logging
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
@@ -7,17 +8,17 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from muster.admission.parallelism_guard import MOST_EVENTS, ParallelismGuard
-from muster.admission.pod import PodWebhook
-from muster.admission.server import AdmissionServer, WebhookHandlers
+from muster.admission.parallelism_guard import MOST_EVENTS
+from muster.admission.server import WebhookHandlers
 from muster.api.profile import NATIVE
-from muster.core.decide import Rules
+from muster.core.policy import Rules
 from muster.kube.client import Object
 from muster.kube.errors import Unreachable
 from muster.kube.resources import Resource
 from tests.builders import JobBuilder, a_gang, a_job, a_pod, a_pod_group, a_review
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.controllers.parts import Parts, build
+from tests.unit.made import a_server
 
 JOB = a_gang("train").uid("now")
 Http = TestClient[web.Request, web.Application]
@@ -64,10 +65,8 @@ async def parts(client: Counting) -> Parts:
 
 @pytest.fixture
 async def http(parts: Parts) -> AsyncIterator[Http]:
-    guard = ParallelismGuard(parts.observer, Rules(NATIVE), parts.gang_former.recorder)
-    server = AdmissionServer(
-        parts.health, WebhookHandlers(NATIVE, PodWebhook(parts.gang_former), guard, pod_groups=None)
-    )
+    guard = parts.guard(Rules(NATIVE))
+    server = a_server(parts.health, WebhookHandlers(NATIVE, parts.pod_webhook(), guard, pod_groups=None))
     async with TestClient(TestServer(server.application())) as made:
         yield made
 
@@ -90,7 +89,7 @@ def resized(pods: int, job: JobBuilder = JOB) -> Object:
 
 def posted(parts: Parts) -> list[str]:
     """Messages of the refusals that wait to be posted."""
-    queue = parts.gang_former.recorder._queue
+    queue = parts.recorder._queue
     return [event.message for event in list(queue._queue) if event.reason == "ParallelismRefused"]  # type: ignore[attr-defined]
 
 
@@ -129,7 +128,7 @@ async def test_a_made_up_job_costs_one_request_and_shows_nothing(
 ) -> None:
     cluster.apply(a_pod_group("theirs"))
     await asked(http, "/pods", a_review(pod_of()))
-    parts.cache.has_synced = synced
+    parts.cache.mark_synced(synced)
     client.calls.clear()
     assert await asked(http, "/parallelism-guard", resized(2, job)) == {"uid": "review-1", "allowed": True}
     assert client.calls == [f"get jobs {job.name}"]
@@ -140,7 +139,7 @@ async def test_a_job_that_the_synced_cache_knows_is_not_asked_for_first(
     http: Http, parts: Parts, client: Counting
 ) -> None:
     parts.cache.put_job(JOB.view())
-    parts.cache.has_synced = True
+    parts.cache.mark_synced(True)
     await asked(http, "/parallelism-guard", resized(2))
     assert client.calls.count("get jobs train") == 1, "that of the live look"
 
@@ -151,6 +150,28 @@ async def test_a_review_names_no_group_that_the_stored_job_does_not(http: Http, 
     cluster.apply(a_job("plain").having(parallelism=2))
     forged = a_job("plain").having(parallelism=2).with_pods(schedulingGroup={"podGroupName": "theirs"})
     assert (await asked(http, "/parallelism-guard", resized(3, forged)))["allowed"] is True
+
+
+@pytest.mark.parametrize("dry", [False, True], ids=["a pod", "a dry run"])
+async def test_the_log_says_why_a_pod_passes_without_a_group(
+    http: Http, cluster: FakeCluster, caplog: pytest.LogCaptureFixture, dry: bool
+) -> None:
+    cluster.apply(plain := a_job("plain"))
+    with caplog.at_level(logging.DEBUG, "muster"):
+        assert (await asked(http, "/pods", a_review(pod_of(plain), dry=dry)))["allowed"] is True
+    assert "default/plain: a pod is admitted without a group: NotIndexed" in caplog.text
+
+
+async def test_a_job_without_a_gang_costs_the_guard_a_read_of_its_own_pair(
+    http: Http, cluster: FakeCluster, client: Counting
+) -> None:
+    """As for a pod: only a read by name, after the pods were listed, proves that another replica formed no gang."""
+    cluster.apply(a_pod("ended").of(JOB).phase("Failed"))
+    assert (await asked(http, "/parallelism-guard", resized(2)))["allowed"] is True
+    last = [call for call in client.calls if "pods" in call and "podgroups" not in call][-1]
+    after = client.calls[client.calls.index(last) :]
+    assert any(call.startswith("get workloads") for call in after)
+    assert after[-1].startswith("get podgroups")
 
 
 async def test_a_dry_run_for_a_made_up_job_costs_one_request(http: Http, client: Counting) -> None:
@@ -165,7 +186,7 @@ async def test_a_refusal_for_want_of_an_answer_is_posted_only_on_a_job_that_is_k
 ) -> None:
     client.broken = "pods"
     message = (await asked(http, "/parallelism-guard", resized(2)))["status"]["message"]
-    assert "try again: does not answer [GangUnknown]" in message
+    assert "does not answer. Try again later [GangUnknown]" in message
     client.broken = "jobs"
     assert (await asked(http, "/parallelism-guard", resized(3)))["allowed"] is False
     assert posted(parts) == [message]

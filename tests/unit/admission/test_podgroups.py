@@ -1,4 +1,5 @@
-"""PodGroups of the CRD profiles get over HTTP what the built-in server does to its own; and who answers before that."""
+"""The PodGroup webhook over HTTP: it validates and defaults like the built-in API server. Also the answers to requests
+that fail before that."""
 
 import base64
 from collections.abc import AsyncIterator, Mapping
@@ -8,10 +9,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from muster.admission.parallelism_guard import ParallelismGuard
-from muster.admission.pod import PodWebhook
 from muster.admission.podgroups import PodGroupReview
-from muster.admission.server import AdmissionServer, WebhookHandlers
+from muster.admission.server import WebhookHandlers
 from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE, ApiProfile
 from muster.api.v1alpha2.podgroup import PROTECTION
 from muster.controllers.podgroup.defaulting import PodGroupDefaulting
@@ -22,6 +21,7 @@ from muster.runtime.health import API, Health
 from tests.builders import PodGroupBuilder, a_gang, a_pod, a_pod_group, a_review, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster, patched
 from tests.unit.controllers.parts import build
+from tests.unit.made import a_server
 
 Http = TestClient[web.Request, web.Application]
 JOB = a_gang("train").uid("now")
@@ -31,7 +31,7 @@ NO_CLASSES = NotFound("the server could not find the requested resource")
 
 
 class Server(FakeClient):
-    """Fails on one kind when told to."""
+    """Fails on one kind on request."""
 
     errors: Mapping[str, KubeError] = {}
 
@@ -51,14 +51,16 @@ def client() -> Server:
 
 def handlers(client: Server, profile: ApiProfile) -> WebhookHandlers:
     parts = build(client, profile)
-    guard = ParallelismGuard(parts.observer, parts.reconciler.rules, parts.gang_former.recorder)
-    completing = None if profile.native else PodGroupReview(PodGroupDefaulting(parts.observer), profile)
-    return WebhookHandlers(profile, PodWebhook(parts.gang_former), guard, completing)
+    guard = parts.guard()
+    review_of_groups = (
+        None if profile.native else PodGroupReview(PodGroupDefaulting(parts.client, parts.workloads.get), profile)
+    )
+    return WebhookHandlers(profile, parts.pod_webhook(), guard, review_of_groups)
 
 
 @pytest.fixture
 async def http(client: Server) -> AsyncIterator[Http]:
-    server = AdmissionServer(Health(), handlers(client, CRD_IN_OWN_GROUP))
+    server = a_server(Health(), handlers(client, CRD_IN_OWN_GROUP))
     async with TestClient(TestServer(server.application())) as made:
         yield made
 
@@ -154,7 +156,7 @@ async def test_what_cannot_be_checked_now_has_to_be_tried_again(http: Http, clie
     response = await asked(http, "/pod-groups", a_review(a_pod_group().build()))
     assert response["allowed"] is False
     assert response["status"]["message"] == (
-        "muster: the PodGroup cannot be checked now, try again: does not answer [PodGroupUnchecked]"
+        "muster: Muster cannot check the PodGroup now: does not answer. Try again later [PodGroupUnchecked]"
     )
 
 
@@ -171,7 +173,7 @@ async def test_what_is_not_ours_to_judge(http: Http, review: Object) -> None:
 
 
 async def test_the_built_in_server_completes_its_own(client: Server) -> None:
-    server = AdmissionServer(Health(), handlers(client, NATIVE))
+    server = a_server(Health(), handlers(client, NATIVE))
     async with TestClient(TestServer(server.application())) as http:
         response = await asked(http, "/pod-groups", a_review(a_pod_group().naming_workload("x").build()))
     assert (response["allowed"], steps(response)) == (True, [])
@@ -193,8 +195,8 @@ async def test_a_member_is_annotated_and_can_be_selected(http: Http, client: Ser
 )
 async def test_until_an_api_was_found_the_answer_is_why_not(path: str, operation: str) -> None:
     health = Health()
-    health.announce(API, "the API server has not been asked yet")
-    async with TestClient(TestServer(AdmissionServer(health).application())) as http:
+    health.announce(API, "Muster has not checked yet which API to use")
+    async with TestClient(TestServer(a_server(health).application())) as http:
         response = await asked(http, path, a_review(a_pod().build(), operation=operation))
     assert response["allowed"] is False
-    assert response["status"]["message"] == "muster: not ready: the API server has not been asked yet [NotReady]"
+    assert response["status"]["message"] == "muster: not ready: Muster has not checked yet which API to use [NotReady]"

@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from muster.admission.parallelism_guard import ParallelismGuard
-from muster.admission.pod import PodWebhook
 from muster.admission.podgroups import PodGroupReview
 from muster.admission.server import AdmissionServer, WebhookHandlers
 from muster.api.profile import CRD_IN_OWN_GROUP
 from muster.controllers.podgroup.defaulting import PodGroupDefaulting
 from muster.core import messages
-from muster.core.reasons import Kind, Reason
+from muster.core.reasons import Reason, ReasonKind
 from muster.kube.client import Object
 from muster.kube.errors import Unreachable
 from muster.runtime.health import API, Health
@@ -22,6 +20,7 @@ from tests.builders import a_gang, a_pod, a_pod_group, a_review, a_workload
 from tests.fake_cluster import FakeCluster
 from tests.unit.admission.test_server import Http, Unsteady
 from tests.unit.controllers.parts import Parts, build
+from tests.unit.made import a_server
 
 JOB = a_gang("train").uid("now")
 POD, GONE = a_pod().of(JOB).build(), a_pod().of(a_gang("gone").uid("gone")).build()
@@ -44,10 +43,10 @@ async def stage() -> AsyncIterator[Stage]:
     cluster.apply(JOB)
     client = Unsteady(cluster)
     parts = build(client, CRD_IN_OWN_GROUP)
-    guard = ParallelismGuard(parts.observer, parts.reconciler.rules, parts.gang_former.recorder)
-    pod_groups = PodGroupReview(PodGroupDefaulting(parts.observer), CRD_IN_OWN_GROUP)
-    webhook = PodWebhook(parts.gang_former)
-    server = AdmissionServer(Health(), WebhookHandlers(CRD_IN_OWN_GROUP, webhook, guard, pod_groups))
+    guard = parts.guard()
+    pod_groups = PodGroupReview(PodGroupDefaulting(parts.client, parts.workloads.get), CRD_IN_OWN_GROUP)
+    webhook = parts.pod_webhook()
+    server = a_server(Health(), WebhookHandlers(CRD_IN_OWN_GROUP, webhook, guard, pod_groups))
     async with TestClient(TestServer(server.application())) as http:
         yield Stage(cluster, client, parts, server, http)
 
@@ -99,21 +98,21 @@ REFUSALS: dict[str, Refusal] = {
         going,
         "pods",
         CREATED,
-        "the Workload is being deleted; it is made again once it is gone (mine)",
+        "the Workload is being deleted; Muster recreates it afterwards (mine)",
         Reason.WORKLOAD_BEING_DELETED,
     ),
     "the API server is away when a pod comes": (
         away,
         "pods",
         CREATED,
-        "the gang of Job 'train' could not be formed yet: does not answer; the Job controller tries again",
+        "Muster could not form the gang of Job 'train' yet: does not answer; the Job controller retries",
         Reason.NOT_FORMED_YET,
     ),
     "the API server hangs when a pod comes": (
         slow,
         "pods",
         CREATED,
-        "the gang of Job 'train' could not be formed within 0.2 s; the Job controller tries again",
+        "Muster could not form the gang of Job 'train' within 0.2 s; the Job controller retries",
         Reason.NOT_FORMED_IN_TIME,
     ),
     "the pod cannot be read": (
@@ -127,7 +126,7 @@ REFUSALS: dict[str, Refusal] = {
         bug_in_pods,
         "pods",
         CREATED,
-        f"failed on Job 'train' {BUG}; the Job controller tries again",
+        f"failed on Job 'train' {BUG}; the Job controller retries",
         Reason.MUSTER_FAILED,
     ),
     "no API was found when a pod comes": (unready, "pods", CREATED, "not ready: no API yet", Reason.NOT_READY),
@@ -142,14 +141,14 @@ REFUSALS: dict[str, Refusal] = {
         away,
         "parallelism-guard",
         SCALED,
-        "cannot tell now whether Job 'train' is a gang, try again: does not answer",
+        "Muster cannot determine now whether Job 'train' is a gang: does not answer. Try again later",
         Reason.GANG_UNKNOWN,
     ),
     "the API server hangs when a Job is scaled": (
         slow,
         "parallelism-guard",
         SCALED,
-        "cannot tell now whether Job 'train' is a gang, try again: the API server is slow",
+        "Muster cannot determine now whether Job 'train' is a gang: the API server is slow. Try again later",
         Reason.GANG_UNKNOWN,
     ),
     "a change of parallelism meets a bug": (
@@ -163,7 +162,7 @@ REFUSALS: dict[str, Refusal] = {
         away,
         "pod-groups",
         POD_GROUP,
-        "the PodGroup cannot be checked now, try again: does not answer",
+        "Muster cannot check the PodGroup now: does not answer. Try again later",
         Reason.POD_GROUP_UNCHECKED,
     ),
     "a PodGroup meets a bug": (
@@ -191,5 +190,5 @@ async def test_a_refusal_is_one_sentence_and_its_reason(
 def test_every_refusal_of_a_webhook_is_in_the_table() -> None:
     """A gang of a fixed size has a table of its own (test_admit), the words of the built-in server too."""
     shown = {reason for *_, reason in REFUSALS.values()}
-    refusals = {reason for reason in Reason if reason.kind in (Kind.REFUSED, Kind.CHANGE_REFUSED)}
+    refusals = {reason for reason in Reason if reason.kind in (ReasonKind.REFUSED, ReasonKind.CHANGE_REFUSED)}
     assert refusals - shown == {Reason.GANG_SIZE_FIXED, Reason.POD_GROUP_INVALID}

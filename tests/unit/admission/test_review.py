@@ -60,7 +60,7 @@ def busy_job() -> Object:
     return job
 
 
-def test_a_job_is_read_as_it_is_read_elsewhere() -> None:
+def test_a_job_in_a_review_is_read_like_any_other_job() -> None:
     job = busy_job()
     review = read(job, old=job, operation="UPDATE")
     for found in (review.new, review.old):
@@ -81,7 +81,7 @@ def test_an_unset_field_stays_unset() -> None:
     assert JobView.parse(read(empty).new).scheduling_group == ""
 
 
-def test_a_pod_is_read_and_patched_as_elsewhere() -> None:
+def test_a_pod_in_a_review_is_read_and_patched_like_any_other_pod() -> None:
     pod = a_pod().of(a_gang("train")).build()
     pod["metadata"] |= {"annotations": {"a": "b"}, "labels": {}}
     new = read(pod).new
@@ -112,7 +112,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_a_bomb_takes_little_time_and_memory(bomb: str) -> None:
+def test_an_oversized_review_takes_little_time_and_memory(bomb: str) -> None:
     body = b'{"request":{"uid":"1","operation":"CREATE","object":{"metadata":' + BOMBS[bomb] + b"}}}"
     best = min(_cpu_seconds(body) for _ in range(5))
     assert best < 0.05
@@ -155,7 +155,7 @@ def _read(body: bytes) -> None:
         (b'{"request":{"uid":"1","dryRun":"yes"}}', "dryRun"),
     ],
 )
-def test_what_is_no_review_is_named(body: bytes, says: str) -> None:
+def test_the_error_names_what_is_wrong_with_a_review(body: bytes, says: str) -> None:
     with pytest.raises(NotAReview, match=says):
         Review.parse(body)
 
@@ -172,13 +172,13 @@ def test_what_is_no_review_is_named(body: bytes, says: str) -> None:
         ({"name": 7}, "Expected `str"),
     ],
 )
-def test_an_object_that_cannot_be_read_is_none(metadata: Object, says: str) -> None:
+def test_an_unreadable_object_is_a_problem_of_the_review(metadata: Object, says: str) -> None:
     review = read({"metadata": metadata})
     assert says in review.problem
     assert (review.new, review.old) == ({}, {})
 
 
-def test_what_kubernetes_allows_is_read() -> None:
+def test_the_largest_annotations_that_kubernetes_allows_are_read() -> None:
     """256 KiB of annotations, the worst of them escaped."""
     annotations = {f"example.com/{number}": "<" * 60 for number in range(3_500)} | {"json": '{"a":"b"}' * 2_000}
     assert read({"metadata": {"annotations": annotations}}).new["metadata"]["annotations"] == annotations

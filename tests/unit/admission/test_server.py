@@ -9,11 +9,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from muster.admission.parallelism_guard import ParallelismGuard
-from muster.admission.pod import PodWebhook
-from muster.admission.server import ONE_OBJECT_BYTES, AdmissionServer, WebhookHandlers, time_to_answer
+from muster.admission.server import ONE_OBJECT_BYTES, WebhookHandlers, time_to_answer
 from muster.api.profile import NATIVE
-from muster.core.decide import Rules
+from muster.core.policy import Rules
 from muster.kube.client import Object
 from muster.kube.errors import Unreachable
 from muster.kube.resources import Resource
@@ -22,13 +20,14 @@ from tests.builders import JobBuilder, a_gang, a_job, a_pod, a_pod_group, a_revi
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.oracles import created_by_us
 from tests.unit.controllers.parts import Parts, build
+from tests.unit.made import a_server
 
 JOB = a_gang("train").uid("now")
 Http = TestClient[web.Request, web.Application]
 
 
 class Unsteady(FakeClient):
-    """Fails or hangs when told to."""
+    """Fails or hangs on demand."""
 
     error: Exception | None = None
     hangs = False
@@ -68,10 +67,8 @@ async def parts(client: Unsteady) -> Parts:
 
 @pytest.fixture
 async def http(parts: Parts) -> AsyncIterator[Http]:
-    guard = ParallelismGuard(parts.observer, Rules(NATIVE), parts.gang_former.recorder)
-    server = AdmissionServer(
-        parts.health, WebhookHandlers(NATIVE, PodWebhook(parts.gang_former), guard, pod_groups=None)
-    )
+    guard = parts.guard(Rules(NATIVE))
+    server = a_server(parts.health, WebhookHandlers(NATIVE, parts.pod_webhook(), guard, pod_groups=None))
     async with TestClient(TestServer(server.application())) as made:
         yield made
 
@@ -102,7 +99,7 @@ async def test_a_member_is_patched_into_its_group(http: Http, cluster: FakeClust
     ]
 
 
-async def test_the_namespace_of_the_request_counts(http: Http, cluster: FakeCluster) -> None:
+async def test_the_request_gives_the_namespace_of_the_pod(http: Http, cluster: FakeCluster) -> None:
     """In admission the pod's own metadata may not have one yet."""
     pod = pod_of()
     del pod["metadata"]["namespace"]
@@ -125,7 +122,7 @@ async def test_a_dry_run_shows_the_patch_and_writes_nothing(http: Http, cluster:
         pytest.param(a_review({}), id="no pod at all"),
     ],
 )
-async def test_what_passes_untouched(http: Http, cluster: FakeCluster, review: Object) -> None:
+async def test_these_pods_pass_unchanged(http: Http, cluster: FakeCluster, review: Object) -> None:
     response = await asked(http, "/pods", review)
     assert (response["allowed"], patch_of(response)) == (True, None)
     assert not created_by_us(cluster)
@@ -137,20 +134,20 @@ async def test_a_pod_that_cannot_be_read_is_refused_because_it_may_be_of_a_gang(
     assert response["status"]["message"].startswith("muster: Muster cannot read the pod: ")
 
 
-async def test_a_plain_job_s_pod_passes_untouched(http: Http, cluster: FakeCluster) -> None:
+async def test_the_pod_of_a_plain_job_passes_unchanged(http: Http, cluster: FakeCluster) -> None:
     plain = a_job("plain")
     cluster.apply(plain)
     response = await asked(http, "/pods", a_review(pod_of(plain)))
     assert (response["allowed"], patch_of(response)) == (True, None)
 
 
-async def test_while_the_api_server_is_away_the_pod_waits(http: Http, client: Unsteady) -> None:
+async def test_while_the_api_server_is_down_the_pod_is_refused_with_503(http: Http, client: Unsteady) -> None:
     client.error = Unreachable("does not answer")
     response = await asked(http, "/pods", a_review(pod_of()))
     assert response["allowed"] is False
     assert response["status"]["code"] == 503
     assert response["status"]["message"] == (
-        "muster: the gang of Job 'train' could not be formed yet: does not answer; the Job controller tries again "
+        "muster: Muster could not form the gang of Job 'train' yet: does not answer; the Job controller retries "
         "[NotFormedYet]"
     )
 
@@ -165,7 +162,7 @@ async def test_the_answer_comes_before_the_caller_gives_up(http: Http, client: U
 
 
 @pytest.mark.parametrize("successor", [None, a_gang("train").uid("next")], ids=["gone", "made again"])
-async def test_the_pod_of_a_job_that_went_meanwhile_is_refused(
+async def test_the_pod_of_a_job_that_was_deleted_meanwhile_is_refused(
     http: Http, client: Unsteady, cluster: FakeCluster, successor: JobBuilder | None
 ) -> None:
     def replace_job() -> None:
@@ -193,7 +190,9 @@ async def test_the_pod_of_a_job_that_went_meanwhile_is_refused(
         pytest.param("/pods", b" " * (ONE_OBJECT_BYTES + 1), 413, id="too large"),
     ],
 )
-async def test_what_is_no_review(http: Http, path: str, body: bytes, status: int) -> None:
+async def test_the_server_answers_malformed_requests_with_an_error(
+    http: Http, path: str, body: bytes, status: int
+) -> None:
     answer = await http.post(path, data=body)
     assert answer.status == status
     assert "Traceback" not in await answer.text()
@@ -204,7 +203,7 @@ async def test_a_get_is_not_a_review(http: Http) -> None:
     assert (await http.get("/pods")).status == 405
 
 
-async def test_readiness_says_why_not(http: Http, parts: Parts) -> None:
+async def test_readyz_says_why_muster_is_not_ready(http: Http, parts: Parts) -> None:
     parts.health.problem(API, "the API server is gone")
     answer = await http.get("/readyz")
     assert (answer.status, await answer.text()) == (503, "not ready: the API server is gone\n")
@@ -224,7 +223,7 @@ def resized(pods: int, job: JobBuilder = JOB) -> Object:
     return a_review(changed, old=job.build(), operation="UPDATE")
 
 
-async def test_a_gang_s_parallelism_is_refused_by_name(http: Http, cluster: FakeCluster) -> None:
+async def test_the_guard_refuses_to_scale_a_gang_and_names_its_group(http: Http, cluster: FakeCluster) -> None:
     await asked(http, "/pods", a_review(pod_of()))
     response = await asked(http, "/parallelism-guard", resized(2))
     (group,) = cluster.find("podgroups")
@@ -232,7 +231,7 @@ async def test_a_gang_s_parallelism_is_refused_by_name(http: Http, cluster: Fake
     assert group["metadata"]["name"] in response["status"]["message"]
 
 
-async def test_a_preset_gang_is_looked_up(http: Http, cluster: FakeCluster) -> None:
+async def test_the_guard_looks_up_a_preset_group(http: Http, cluster: FakeCluster) -> None:
     preset = a_gang("preset").with_pods(schedulingGroup={"podGroupName": "theirs"})
     cluster.apply(preset)
     assert (await asked(http, "/parallelism-guard", resized(2, preset)))["allowed"] is True
@@ -248,15 +247,15 @@ async def test_a_preset_gang_is_looked_up(http: Http, cluster: FakeCluster) -> N
         pytest.param(a_review({"spec": []}, old={}, operation="UPDATE"), id="a Job that cannot be read"),
     ],
 )
-async def test_what_the_guard_lets_pass(http: Http, review: Object) -> None:
+async def test_the_guard_allows_other_updates(http: Http, review: Object) -> None:
     assert (await asked(http, "/parallelism-guard", review))["allowed"] is True
 
 
-async def test_the_guard_that_cannot_look_says_try_again(http: Http, client: Unsteady) -> None:
+async def test_the_guard_refuses_with_try_again_when_it_cannot_read(http: Http, client: Unsteady) -> None:
     client.error = Unreachable("does not answer")
     response = await asked(http, "/parallelism-guard", resized(2))
     assert response["allowed"] is False
-    assert "try again: does not answer" in response["status"]["message"]
+    assert "does not answer. Try again later" in response["status"]["message"]
     client.error, client.hangs = None, True
     response = await asked(http, "/parallelism-guard", resized(2), allowing="100ms")
     assert "the API server is slow" in response["status"]["message"]
@@ -289,5 +288,5 @@ async def test_the_guard_that_cannot_look_says_try_again(http: Http, client: Uns
         ("1h", 8.0),
     ],
 )
-def test_four_fifths_of_the_caller_s_own_timeout(timeout: str, seconds: float) -> None:
+def test_muster_answers_within_four_fifths_of_the_caller_s_timeout(timeout: str, seconds: float) -> None:
     assert time_to_answer(timeout) == pytest.approx(seconds)

@@ -1,4 +1,4 @@
-"""Strings are bounded where they are parsed, and a silly field hides nothing else."""
+"""Strings are bounded where they are parsed, and one oversized field does not hide the others."""
 
 from dataclasses import fields
 from typing import Any
@@ -12,10 +12,11 @@ from muster.api.keys import JobKey, Uid
 from muster.api.pod import PodView
 from muster.api.profile import NATIVE
 from muster.api.wire import MAX_NAME, MAX_UID, STANDS_IN, Unreadable, integer, text, words
-from muster.core.decide import Membership, Rules, decide
+from muster.core.decide import decide
+from muster.core.decision import Membership
 from muster.core.eligibility import skip_reason
 from muster.core.observed import NO_PODS, Observed
-from muster.core.policy import Policy
+from muster.core.policy import Policy, Rules
 from muster.core.reasons import Reason
 from tests.builders import a_gang, a_pod, a_pod_group, a_workload, copied
 
@@ -27,13 +28,13 @@ def test_different_strings_stay_different(one: str, other: str) -> None:
     assert (text({"a": one}, "a") == text({"a": other}, "a")) is (one == other)
 
 
-def test_two_long_uids_that_begin_alike_stay_different_and_are_no_uid() -> None:
+def test_two_long_uids_with_one_prefix_stay_different_and_are_no_uid() -> None:
     one, other = (text({"uid": ENDLESS + end}, "uid", MAX_UID) for end in "ab")
     assert one != other
     assert all(STANDS_IN in each and len(each) <= MAX_UID for each in (one, other))
 
 
-def test_what_fits_is_kept_as_it_is() -> None:
+def test_a_string_that_fits_stays_as_it_is() -> None:
     assert text({"a": "x" * MAX_NAME}, "a") == "x" * MAX_NAME
     assert words({"a": ENDLESS}, "a", 5) == "xxxxx"
 
@@ -45,7 +46,7 @@ def test_a_number_beyond_64_bits_is_unreadable(value: int) -> None:
 
 
 @pytest.mark.parametrize("value", ["\ud800", "ab\udfffcd"])
-def test_half_a_character_is_unreadable(value: str) -> None:
+def test_half_a_surrogate_pair_is_unreadable(value: str) -> None:
     with pytest.raises(Unreadable, match="a is not valid Unicode"):
         text({"a": value}, "a")
 
@@ -55,7 +56,7 @@ def strings_of(view: JobView | PodView) -> dict[str, str]:
     return {name: value for name, value in values.items() if isinstance(value, str)}
 
 
-def test_no_string_of_a_view_is_long() -> None:
+def test_every_string_of_a_view_is_bounded() -> None:
     def endless(raw: Any) -> Any:
         if isinstance(raw, dict):
             return {key: endless(value) if key != "completionMode" else value for key, value in raw.items()}
@@ -75,7 +76,7 @@ def test_no_string_of_a_view_is_long() -> None:
     assert all(len(value) <= 1024 for value in strings_of(pod).values())
 
 
-def test_the_pod_of_a_gang_is_the_gang_s_whatever_else_is_in_it() -> None:
+def test_the_pod_of_a_gang_is_recognised_whatever_else_is_in_it() -> None:
     """Else it would pass without its group. The API server accepts all of these, or asks before it refuses them."""
     raw = a_pod("train-0").of(a_gang("train").uid("u")).build()
     raw["metadata"].update(name=ENDLESS, generateName=ENDLESS, labels={"a": ENDLESS}, annotations={"b": ENDLESS})
@@ -89,7 +90,7 @@ def test_the_pod_of_a_gang_is_the_gang_s_whatever_else_is_in_it() -> None:
     ("field", "reason"),
     [("schedulerName", Reason.OTHER_SCHEDULER), ("nodeName", Reason.NODE_NAME_PRESET)],
 )
-def test_a_job_with_an_endless_name_stands_aside_with_a_reason(field: str, reason: Reason) -> None:
+def test_muster_stands_aside_with_a_reason_from_a_job_with_an_oversized_name(field: str, reason: Reason) -> None:
     job = a_gang().build()
     job["spec"]["template"]["spec"][field] = ENDLESS
     view = JobView.parse(job)
@@ -97,7 +98,7 @@ def test_a_job_with_an_endless_name_stands_aside_with_a_reason(field: str, reaso
     assert decide(Observed(view, pods=NO_PODS), Rules(NATIVE)).membership is Membership.PLAIN
 
 
-def test_a_job_that_no_workload_can_be_built_for_stands_aside() -> None:
+def test_muster_stands_aside_from_a_job_whose_workload_cannot_be_built() -> None:
     job = a_gang().build()
     job["spec"]["template"]["spec"]["priorityClassName"] = ENDLESS
     decision = decide(Observed(JobView.parse(job), pods=NO_PODS), Rules(NATIVE))
@@ -121,13 +122,13 @@ def test_the_group_of_a_gang_stays_readable_whatever_is_added_to_its_metadata() 
 @pytest.mark.parametrize(
     "finalizers", [[f"example.dev/f{n}" for n in range(500)], ["example.dev/" + ENDLESS]], ids=["many", "long"]
 )
-def test_finalizers_beyond_all_bounds_are_not_kept_so_that_none_is_ever_written(finalizers: list[str]) -> None:
+def test_oversized_finalizers_are_not_kept_so_that_muster_never_writes_them(finalizers: list[str]) -> None:
     raw = copied(a_pod_group("g").build())
     raw["metadata"]["finalizers"] = finalizers
     assert NATIVE.read_pod_group(raw).metadata.finalizers == ()
 
 
-def test_a_stranger_s_workload_with_an_endless_name_describes_nobody() -> None:
+def test_a_workload_with_an_oversized_controller_name_describes_no_job() -> None:
     raw = a_workload("w").describing(a_gang("train")).build()
     raw["spec"]["controllerRef"]["name"] = ENDLESS
     described = NATIVE.read_workload(raw).job_key
@@ -135,7 +136,7 @@ def test_a_stranger_s_workload_with_an_endless_name_describes_nobody() -> None:
     assert STANDS_IN in described.name
 
 
-def test_a_workload_of_a_size_that_no_server_stores_is_passed_over() -> None:
+def test_a_workload_that_is_larger_than_the_limit_is_unreadable() -> None:
     raw = a_workload("w").describing(a_gang("train")).build()
     raw["spec"]["podGroupTemplates"][0]["priorityClassName"] = ENDLESS
     with pytest.raises(Unreadable, match="Workload is larger than 65536 bytes"):

@@ -1,4 +1,4 @@
-"""The lists of indexes in a Job's status, and what a Job tells by them."""
+"""The lists of indexes in a Job's status, and the progress that they show."""
 
 import time
 
@@ -29,7 +29,7 @@ from tests.builders import JobBuilder, a_gang, a_job
         pytest.param("0-9999999999", 10, id="the largest that is read"),
     ],
 )
-def test_a_list_is_counted(text: str, count: int) -> None:
+def test_the_indexes_of_a_list_are_counted(text: str, count: int) -> None:
     assert count_indexes(text, below=10) == count
 
 
@@ -47,13 +47,13 @@ SOME = st.sets(st.integers(0, 60))
 
 
 @given(SOME, SOME, st.integers(0, 60))
-def test_two_lists_count_as_the_sets_that_they_stand_for(one: set[int], other: set[int], below: int) -> None:
+def test_two_lists_count_like_the_union_of_their_sets(one: set[int], other: set[int], below: int) -> None:
     expected = len({index for index in one | other if index < below})
     assert count_indexes(compressed(one), compressed(other), below=below) == expected
 
 
 @given(st.text("0123456789-, a", max_size=60), st.integers(0, 1000))
-def test_whatever_is_written_there_the_count_stays_within_its_bounds(text: str, below: int) -> None:
+def test_for_any_text_the_count_stays_within_its_bounds(text: str, below: int) -> None:
     assert 0 <= count_indexes(text, text, below=below) <= below
 
 
@@ -71,7 +71,7 @@ ALTERNATING = ",".join(map(str, range(0, 200_000, 2)))
         ),
     ],
 )  # fmt: skip
-def test_the_longest_lists_are_read_in_no_time(lists: tuple[str, ...], below: int, count: int) -> None:
+def test_the_longest_lists_are_read_within_50_ms(lists: tuple[str, ...], below: int, count: int) -> None:
     """In processor time: other processes on the machine do not count."""
     began = time.thread_time()
     assert count_indexes(*lists, below=below) == count
@@ -86,7 +86,7 @@ def test_the_longest_lists_are_read_in_no_time(lists: tuple[str, ...], below: in
         pytest.param("9" * 2_000_000, id="of digits"),
     ],
 )
-def test_of_a_list_that_is_too_long_only_whole_parts_are_counted(text: str) -> None:
+def test_a_number_that_is_cut_off_is_not_counted(text: str) -> None:
     assert count_indexes(text, below=123_456) == 0, "a number that is cut in half would be another one"
 
 
@@ -99,7 +99,7 @@ IGNORING = {"rules": [{"action": "Ignore"}]}
 
 
 @pytest.mark.parametrize(
-    ("job", "told"),
+    ("job", "expected"),
     [
         pytest.param(a_gang(), (4, False, 0), id="new"),
         pytest.param(a_gang().with_status(active=4, ready=1), (4, False, 0), id="on its way to its nodes"),
@@ -108,6 +108,11 @@ IGNORING = {"rules": [{"action": "Ignore"}]}
         ),
         pytest.param(
             a_gang().with_status(completedIndexes="0", failed=1, active=3, ready=2), (3, False, 1), id="one is replaced"
+        ),
+        pytest.param(
+            a_gang().with_status(completedIndexes="0", succeeded=1, active=3, ready=2),
+            (3, False, 1),
+            id="one never got its node",
         ),
         pytest.param(a_gang().with_status(active=3, terminating=1), (4, False, 3), id="one is being replaced"),
         pytest.param(
@@ -143,5 +148,5 @@ IGNORING = {"rules": [{"action": "Ignore"}]}
         pytest.param(a_job().having(completions=3).with_status(completedIndexes="0"), (3, False, 0), id="not Indexed"),
     ],
 )
-def test_what_a_job_tells_of_its_progress(job: JobBuilder, told: tuple[int, bool, int]) -> None:
-    assert progress(job) == told
+def test_the_status_shows_the_progress_of_a_job(job: JobBuilder, expected: tuple[int, bool, int]) -> None:
+    assert progress(job) == expected

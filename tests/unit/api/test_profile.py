@@ -37,7 +37,7 @@ def kept(pod: Object, field: str) -> Object:
 
 @pytest.mark.parametrize("pod", PODS)
 @pytest.mark.parametrize("profile", DIALECTS)
-def test_a_pod_that_joined_is_in_the_group_and_keeps_what_it_had(profile: ApiProfile, pod: Builder) -> None:
+def test_a_pod_that_joined_is_in_the_group_and_keeps_its_metadata(profile: ApiProfile, pod: Builder) -> None:
     before = pod.build()
     joined = patched(before, profile.join("g-1", before))
     assert profile.group_of(PodView.parse(before)) == ""
@@ -55,19 +55,19 @@ def test_members_by_annotation_can_be_selected_by_label(profile: ApiProfile) -> 
     assert joined["spec"] == pod["spec"], "a stock server would drop the field"
 
 
-def test_the_built_in_api_leaves_the_metadata_alone() -> None:
+def test_on_the_built_in_api_joining_does_not_change_the_metadata() -> None:
     pod = a_pod().build()
     joined = patched(pod, NATIVE.join("g-1", pod))
     assert joined["metadata"] == pod["metadata"]
     assert joined["spec"]["schedulingGroup"] == {"podGroupName": "g-1"}
 
 
-def test_what_belongs_to_the_other_profile_does_not_count() -> None:
+def test_a_profile_ignores_the_field_of_the_other_profile() -> None:
     assert NATIVE.group_of(a_pod().naming_group("g").view()) == ""
     assert CRD_IN_OWN_GROUP.group_of(a_pod().in_group("g").view()) == ""
 
 
-def test_the_three_profiles_are_told_apart() -> None:
+def test_the_three_profiles_differ() -> None:
     assert NATIVE != CRD_IN_KUBERNETES_GROUP
     assert NATIVE.api_version == CRD_IN_KUBERNETES_GROUP.api_version == "scheduling.k8s.io/v1alpha2"
     assert CRD_IN_OWN_GROUP.api_version == "scheduling.muster.dev/v1alpha2"

@@ -15,8 +15,9 @@ from muster.api.meta import OwnerReference
 from muster.api.pod import PodView
 from muster.api.profile import NATIVE
 from muster.api.wire import MAX_NAME, STANDS_IN, Unreadable
-from muster.core.decide import Rules, decide
+from muster.core.decide import decide
 from muster.core.observed import NO_PODS, Observed
+from muster.core.policy import Rules
 from tests.builders import PodBuilder, a_gang, a_job, a_pod, a_pod_group, a_workload
 
 FEWER = settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -91,7 +92,7 @@ def test_any_json_as_a_workload_or_pod_group_is_read_or_unreadable(raw: object) 
             read(raw)
 
 
-def test_an_unreadable_object_is_told_by_its_field_and_not_by_what_somebody_wrote() -> None:
+def test_the_error_of_an_unreadable_object_names_the_field_and_not_the_value() -> None:
     raw = a_workload().build()
     raw["spec"]["podGroupTemplates"][0]["schedulingPolicy"] = "gotcha\n" * 100
     with pytest.raises(Unreadable) as raised:
@@ -125,7 +126,7 @@ def test_a_value_of_the_wrong_type_is_named(change: dict[str, Any], says: str) -
         a_job().having(**change).view()
 
 
-def test_a_condition_that_is_no_object_is_named_with_its_place() -> None:
+def test_a_condition_that_is_no_object_is_named_with_its_index() -> None:
     with pytest.raises(Unreadable, match=r"conditions\[1\] is not an object"):
         a_job().with_status(conditions=[{}, "Complete"]).view()
 
@@ -140,7 +141,7 @@ def test_ended_pods_are_counted_together() -> None:
     assert a_gang().with_status(succeeded=2, failed=1).view().counted_pods == 3
 
 
-def test_a_job_is_equal_to_itself_at_another_revision() -> None:
+def test_a_job_equals_itself_at_another_revision() -> None:
     assert a_gang().version(1).view() == a_gang().version(2).view()
     assert a_gang().view() != a_gang().suspended().view()
 
@@ -162,7 +163,7 @@ def test_a_job_is_equal_to_itself_at_another_revision() -> None:
         ),
     ],
 )  # fmt: skip
-def test_whose_a_pod_is(pod: PodBuilder, job: JobRef | None) -> None:
+def test_the_controller_reference_gives_the_job_of_a_pod(pod: PodBuilder, job: JobRef | None) -> None:
     assert pod.view().job == job
 
 
@@ -170,11 +171,11 @@ def test_whose_a_pod_is(pod: PodBuilder, job: JobRef | None) -> None:
     ("phase", "live"),
     [("Pending", True), ("Running", True), ("Unknown", True), ("Succeeded", False), ("Failed", False)],
 )
-def test_which_pods_live(phase: str, live: bool) -> None:
+def test_the_phase_shows_whether_a_pod_lives(phase: str, live: bool) -> None:
     assert a_pod().phase(phase).view().live is live
 
 
-def test_the_group_of_an_owner() -> None:
+def test_the_api_version_gives_the_api_group_of_an_owner() -> None:
     def group(api_version: str) -> str:
         return OwnerReference(api_version=api_version, kind="Pod", name="p", uid=Uid("u")).group
 
@@ -182,7 +183,7 @@ def test_the_group_of_an_owner() -> None:
     assert group("v1") == ""
 
 
-def test_what_the_server_adds_is_read_and_never_written_back() -> None:
+def test_fields_that_the_server_adds_are_never_written_back() -> None:
     """Unknown fields of a newer server are no error, and defaults of ours are not sent."""
     raw = a_workload().build()
     raw["spec"]["somethingNew"] = {"a": 1}
@@ -202,7 +203,7 @@ def test_the_scheduler_s_verdict_on_a_group() -> None:
     assert scheduled.status == "False"
 
 
-def test_of_what_a_user_wrote_no_more_is_kept_than_is_looked_at() -> None:
+def test_a_view_keeps_only_the_part_of_an_annotation_that_muster_reads() -> None:
     endless = "x" * 200_000
     job = a_gang().asking(endless).annotated(**{GROUP_TEMPLATE_ANNOTATION: endless}).view()
     assert len(job.intent or "") == MAX_INTENT + 1

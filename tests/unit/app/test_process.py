@@ -11,7 +11,7 @@ def counted(errors: InternalErrors, task: str) -> float | None:
     return errors.metrics._registry.get_sample_value("muster_internal_errors_total", {"task": task})
 
 
-async def test_a_callback_that_fails_is_counted_and_a_connection_that_breaks_is_not() -> None:
+async def test_muster_counts_a_failed_callback_and_not_a_broken_connection() -> None:
     errors, loop = InternalErrors(Metrics()), asyncio.get_running_loop()
     _on_loop_error(
         errors, loop, {"message": "Fatal error on SSL protocol", "exception": OSError(), "protocol": object()}
@@ -21,7 +21,7 @@ async def test_a_callback_that_fails_is_counted_and_a_connection_that_breaks_is_
     assert counted(errors, "event-loop") == 1
 
 
-async def test_a_step_of_the_shutdown_that_fails_does_not_keep_the_next_ones_from_being_made() -> None:
+async def test_a_failed_shutdown_step_does_not_stop_the_next_steps() -> None:
     errors = InternalErrors(Metrics())
 
     async def fail() -> None:

@@ -1,13 +1,16 @@
-"""The command as a person meets it: what is wrong is said in one sentence, never with a traceback."""
+"""The command as a user meets it: every error is one sentence, never a traceback."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from muster import __version__
+from muster.api.profile import KUBERNETES_GROUP, OWN_GROUP, ApiGroupSetting
+from muster.cli.crds import Choice, Group
 
 
 def muster(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -32,7 +35,7 @@ def muster(*arguments: str) -> subprocess.CompletedProcess[str]:
         pytest.param(["run", "--dev", "--kubeconfig", "/nonexistent/x"], "no such file", id="no kubeconfig there"),
     ],
 )
-def test_one_sentence(arguments: list[str], says: str) -> None:
+def test_an_error_is_one_sentence(arguments: list[str], says: str) -> None:
     result = muster(*arguments)
     assert result.returncode != 0
     assert result.stderr.startswith("muster: ")
@@ -44,7 +47,7 @@ def test_one_sentence(arguments: list[str], says: str) -> None:
 @pytest.mark.parametrize(
     "content", [pytest.param("", id="empty"), pytest.param("{[", id="broken"), pytest.param("a: 1", id="another file")]
 )
-def test_a_kubeconfig_that_is_none(tmp_path: Path, content: str) -> None:
+def test_an_invalid_kubeconfig_is_one_sentence_with_its_path(tmp_path: Path, content: str) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text(content)
     result = muster("run", "--dev", "--kubeconfig", str(path))
@@ -54,5 +57,10 @@ def test_a_kubeconfig_that_is_none(tmp_path: Path, content: str) -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_the_version() -> None:
+def test_the_version_command_prints_the_version() -> None:
     assert muster("version").stdout == f"muster {__version__}\n"
+
+
+def test_the_groups_of_the_command_line_are_those_of_the_profiles() -> None:
+    assert {each.value for each in Group} == {KUBERNETES_GROUP, OWN_GROUP}
+    assert {each.value for each in Choice} == set(get_args(ApiGroupSetting)) == {"auto", KUBERNETES_GROUP, OWN_GROUP}

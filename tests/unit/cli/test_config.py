@@ -18,20 +18,20 @@ def bad(tmp_path: Path) -> Path:
     return file
 
 
-def test_every_error_is_told_and_the_exit_code_is_1(bad: Path) -> None:
+def test_check_reports_every_error_and_exits_with_1(bad: Path) -> None:
     result = muster("config", "check", str(bad))
     assert (result.returncode, result.stdout) == (1, "")
     first, *lines = result.stderr.splitlines()
-    assert first == f"muster: 3 things are wrong with {bad}"
+    assert first == f"muster: 3 errors in {bad}"
     assert [line.split(":")[0] for line in lines] == ["workers", "service.port", "worker"]
 
 
-def test_run_tells_the_same(bad: Path) -> None:
+def test_run_reports_the_same_errors(bad: Path) -> None:
     assert muster("run", "--config", str(bad)).stderr == muster("config", "check", str(bad)).stderr
 
 
 @pytest.mark.parametrize("content", ["a: [", "\x00", "- 1"], ids=["no YAML", "no text", "no mapping"])
-def test_what_is_no_settings_file_is_told_in_two_lines(tmp_path: Path, content: str) -> None:
+def test_check_reports_an_invalid_file_in_two_lines(tmp_path: Path, content: str) -> None:
     file = tmp_path / "muster.yaml"
     file.write_text(content)
     result = muster("config", "check", str(file))
@@ -40,16 +40,16 @@ def test_what_is_no_settings_file_is_told_in_two_lines(tmp_path: Path, content: 
     assert "Traceback" not in result.stderr
 
 
-def test_a_good_file(tmp_path: Path) -> None:
+def test_a_correct_file_passes_check_and_is_printed(tmp_path: Path) -> None:
     file = tmp_path / "muster.yaml"
     file.write_text("workers: 3")
     result = muster("config", "check", str(file))
-    assert (result.returncode, result.stdout) == (0, f"{file}: everything is as it should be\n")
+    assert (result.returncode, result.stdout) == (0, f"{file}: the settings are valid\n")
     printed = muster("config", "print", str(file)).stdout
     assert parse(printed.encode()).workers == 3
 
 
-def test_the_defaults_are_printed() -> None:
+def test_print_shows_the_defaults() -> None:
     printed = parse(muster("config", "print").stdout.encode())
     defaults = Settings()
     assert printed.service.namespace == "muster-system"

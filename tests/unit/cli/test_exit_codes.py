@@ -73,11 +73,11 @@ CASES: dict[str, tuple[str, int, str]] = {
     "no such flag": ("--nonsense", USAGE, "No such option: --nonsense"),
     "help about run": ("run --help", DONE, ""),
     "run with settings that are not there": ("run --config none.yaml", FAILED, "No such file"),
-    "run with settings that are wrong": ("run --config bad.yaml", FAILED, "there is no such key; workers is meant?"),
+    "run with settings that are wrong": ("run --config bad.yaml", FAILED, "unknown key; did you mean workers?"),
     "run without a kubeconfig": ("run --kubeconfig none", FAILED, "cannot log in with none: there is no such file"),
     "run with a wrong port": ("run --port 99999", USAGE, "--port"),
     "run with no such log level": ("run --log-level loud", USAGE, "--log-level is one of"),
-    "run with half a certificate": ("run --tls-certificate good.yaml", USAGE, "belong together"),
+    "run with half a certificate": ("run --tls-certificate good.yaml", USAGE, "must be set together"),
     "run with a certificate that is none": (
         "run --tls-certificate good.yaml --tls-key good.yaml --kubeconfig dead",
         FAILED,
@@ -90,7 +90,7 @@ CASES: dict[str, tuple[str, int, str]] = {
     ),
     "help about leave": ("leave --help", DONE, ""),
     "leave without a kubeconfig": ("leave --kubeconfig none", FAILED, "there is no such file"),
-    "leave with settings that are wrong": ("leave --config bad.yaml --kubeconfig dead", FAILED, "no such key"),
+    "leave with settings that are wrong": ("leave --config bad.yaml --kubeconfig dead", FAILED, "unknown key"),
     "leave with a wait that is none": ("leave --wait long", USAGE, "--wait"),
     "leave a cluster that does not answer": ("leave --kubeconfig dead", FAILED, "does not answer"),
     "leave it only to look": ("leave --dry-run --dev --kubeconfig dead", FAILED, "does not answer"),
@@ -105,12 +105,12 @@ CASES: dict[str, tuple[str, int, str]] = {
     "uninstall CRDs of no group": ("crds uninstall --group batch", USAGE, "--group"),
     "config alone": ("config", USAGE, ""),
     "check good settings": ("config check good.yaml", DONE, ""),
-    "check wrong settings": ("config check bad.yaml", FAILED, "one thing is wrong with bad.yaml"),
+    "check wrong settings": ("config check bad.yaml", FAILED, "1 error in bad.yaml"),
     "check what is no text": ("config check binary.yaml", FAILED, "is not YAML"),
     "check a directory": ("config check .", FAILED, "Is a directory"),
     "check nothing": ("config check", USAGE, "Missing argument"),
     "print the settings": ("config print", DONE, ""),
-    "print wrong settings": ("config print bad.yaml", FAILED, "one thing is wrong"),
+    "print wrong settings": ("config print bad.yaml", FAILED, "1 error in bad.yaml"),
 }
 
 
@@ -125,7 +125,7 @@ def test_each_command_ends_with_its_code_and_one_sentence(folder: Path, what: st
 
 @pytest.mark.parametrize("program", [PLUGIN, MODULE], ids=["kubectl-muster", "python -m muster"])
 @pytest.mark.parametrize("what", ["the version", "leave a cluster that does not answer", "crds alone", "no such flag"])
-def test_under_each_of_its_names(folder: Path, program: list[str], what: str) -> None:
+def test_each_program_name_gives_the_same_exit_codes(folder: Path, program: list[str], what: str) -> None:
     arguments, code, says = CASES[what]
     ended, _, err = end(begin(folder, arguments.split(), program))
     assert (ended, says in err) == (code, True), err
@@ -138,7 +138,7 @@ def test_a_server_that_refuses_connections_is_given_up_at_once(folder: Path) -> 
 
 
 @pytest.mark.parametrize("command", ["crds print", "config print", "version"])
-def test_output_that_nobody_takes(folder: Path, command: str) -> None:
+def test_output_that_cannot_be_written_is_an_error(folder: Path, command: str) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([*MUSTER, *command.split()], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (FAILED, "muster: [Errno 28] No space left on device\n")
@@ -175,7 +175,7 @@ def _accept(server: socket.socket, answer: bytes | None, asked: threading.Event 
 
 
 @pytest.mark.parametrize("command", ["leave --wait 0", "crds install", "crds uninstall --yes"])
-def test_interrupted(folder: Path, command: str) -> None:
+def test_an_interrupt_exits_with_130(folder: Path, command: str) -> None:
     asked = threading.Event()
     with answering(None, asked) as port:
         path = write_kubeconfig(folder / "silent", port)
@@ -187,7 +187,7 @@ def test_interrupted(folder: Path, command: str) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_muster_that_is_stopped_has_not_failed(folder: Path, number: signal.Signals) -> None:
+def test_a_stopped_muster_run_exits_with_0(folder: Path, number: signal.Signals) -> None:
     process = begin(folder, ["run", "--dev", "--kubeconfig", "dead"])
     assert process.stderr is not None
     assert any("not ready: " in line for line in process.stderr)
@@ -220,13 +220,13 @@ GARBAGE: dict[str, bytes] = {
 
 
 COULD_BE = {"an empty object", "items that are a number", "items that are numbers", "metadata that is text"}
-"""Whoever does not look into the objects finds nothing wrong with them."""
+"""A command that does not read the objects finds nothing wrong with them."""
 COMMANDS = ["leave --wait 0", "crds install", "crds uninstall --yes"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("what", GARBAGE)
-def test_an_answer_that_makes_no_sense_is_one_sentence(
+def test_a_malformed_answer_is_one_sentence(
     folder: Path, command: str, what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In this process, for there are many; one of them in its own, below."""
@@ -242,7 +242,7 @@ def test_an_answer_that_makes_no_sense_is_one_sentence(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_and_so_it_is_through_the_process(folder: Path, command: str) -> None:
+def test_a_malformed_answer_is_one_sentence_of_the_process_too(folder: Path, command: str) -> None:
     with answering(GARBAGE["a list"]) as port:
         path = write_kubeconfig(folder / "garbage", port)
         code, _, err = end(begin(folder, [*command.split(), "--kubeconfig", str(path)]))

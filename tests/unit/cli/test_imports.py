@@ -1,4 +1,4 @@
-"""What a command does not import, since that is where its start would go."""
+"""What a command does not import, since imports take most of its start-up time."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ def _environment() -> dict[str, str]:
         pytest.param(["crds", "print"], ONLY_FOR_A_CLUSTER | ONLY_FOR_HELP, id="crds print"),
     ],
 )
-def test_a_command_that_needs_no_cluster_answers_at_once(
+def test_a_command_without_a_cluster_imports_little(
     arguments: list[str], without: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -51,13 +51,13 @@ def test_a_command_that_needs_no_cluster_answers_at_once(
     assert found & without == set()
 
 
-def test_admission_is_served_before_anybody_waits_for_watching() -> None:
+def test_admission_does_not_import_what_only_watching_needs() -> None:
     found = imported(ADMISSION)
     assert {"aiohttp", "muster.admission.server"} <= found
     assert found & (ONLY_FOR_WATCHING | ONLY_FOR_HELP) == set()
 
 
-def test_run_does_not_load_what_the_kubernetes_library_knows_of_every_api() -> None:
+def test_run_does_not_import_the_models_of_every_kubernetes_api() -> None:
     """kopf takes three of its models. All of them, and the calls of all APIs, are thousands of modules."""
     found = imported(ALL_OF_RUN)
     assert "kopf" in found

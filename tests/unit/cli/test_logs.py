@@ -24,7 +24,7 @@ NASTY = {
 
 
 def record(message: str, **extra: object) -> logging.LogRecord:
-    made = logging.LogRecord("muster.x", logging.WARNING, "x.py", 1, "told: %s", (message,), None)
+    made = logging.LogRecord("muster.x", logging.WARNING, "x.py", 1, "said: %s", (message,), None)
     made.__dict__.update(extra)
     return made
 
@@ -34,10 +34,10 @@ def test_json_is_one_object_in_one_line(message: str) -> None:
     line = Json().format(record(message))
     assert line.isprintable()
     assert len(line) < 4_000
-    told = json.loads(line)
-    assert set(told) == {"time", "level", "logger", "message"}
-    assert (told["level"], told["logger"]) == ("warning", "muster.x")
-    assert told["message"].startswith("told: ")
+    logged = json.loads(line)
+    assert set(logged) == {"time", "level", "logger", "message"}
+    assert (logged["level"], logged["logger"]) == ("warning", "muster.x")
+    assert logged["message"].startswith("said: ")
 
 
 @pytest.mark.parametrize("message", NASTY.values(), ids=list(NASTY))
@@ -45,13 +45,13 @@ def test_text_is_one_line(message: str) -> None:
     line = Text(TEXT).format(record(message))
     assert line.isprintable()
     assert len(line) < 4_000
-    assert "WARNING muster.x: told: " in line
+    assert "WARNING muster.x: said: " in line
 
 
-def test_a_job_has_a_key_of_its_own() -> None:
-    told = json.loads(Json().format(record("x", job=JobKey("team-a", "train"))))
-    assert told["job"] == "team-a/train"
-    assert told["time"].endswith("+00:00")
+def test_the_job_is_a_key_of_its_own() -> None:
+    logged = json.loads(Json().format(record("x", job=JobKey("team-a", "train"))))
+    assert logged["job"] == "team-a/train"
+    assert logged["time"].endswith("+00:00")
 
 
 def test_a_trace_is_in_the_same_line() -> None:
@@ -61,7 +61,7 @@ def test_a_trace_is_in_the_same_line() -> None:
     assert json.loads(line)["trace"].endswith("ValueError: first\nsecond")
 
 
-def test_it_is_set_up_as_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_settings_choose_the_level_and_the_format(capsys: pytest.CaptureFixture[str]) -> None:
     root = logging.getLogger()
     before, level = root.handlers[:], root.level
     try:

@@ -1,4 +1,4 @@
-"""The settings file: what is wrong is told, all of it, with what is allowed; what is right comes out as it went in."""
+"""The settings file: Muster reports all mistakes at once, with the allowed values; a correct file is read unchanged."""
 
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,13 @@ from muster.config.types import Settings
 WRONG = {
     "a key that there is not": (
         "worker: 3",
-        "worker: there is no such key; workers is meant? (allowed: apiVersion, kind, apiGroup, ",
+        "worker: unknown key; did you mean workers? (allowed: apiVersion, kind, apiGroup, ",
     ),
     "a key inside that there is not": (
         "serving: {prot: 1}",
-        (
-            "serving.prot: there is no such key; port is meant? "
-            "(allowed: address, port, healthPort, drainSeconds, clientCA)"
-        ),
+        ("serving.prot: unknown key; did you mean port? (allowed: address, port, healthPort, drainSeconds, clientCA)"),
     ),
-    "snake case": ("api_group: auto", "api_group: there is no such key; apiGroup is meant? (allowed: "),
+    "snake case": ("api_group: auto", "api_group: unknown key; did you mean apiGroup? (allowed: "),
     "another version": (
         "apiVersion: muster.dev/v2",
         "apiVersion: is \"muster.dev/v2\" (allowed: 'muster.dev/v1alpha1')",
@@ -45,11 +42,11 @@ WRONG = {
     ),
     "releaseOnSuspend as it once was": (
         "releaseOnSuspend: true",
-        "releaseOnSuspend: true is no longer a value; write Pair for the same, or another of Auto, PodGroup, Pair, N",
+        "releaseOnSuspend: true is no longer supported; write Pair for the same, or one of Auto, PodGroup, Pair, N",
     ),
     "releaseOnSuspend as it once was by default": (
         "releaseOnSuspend: false",
-        "releaseOnSuspend: false is no longer a value; write Nothing for the same",
+        "releaseOnSuspend: false is no longer supported; write Nothing for the same",
     ),
     "a release that there is not": (
         "releaseOnSuspend: pair",
@@ -61,7 +58,7 @@ WRONG = {
     ),
     "In without values": (
         "webhooks: {pods: {objectSelector: {matchExpressions: [{key: a, operator: In}]}}}",
-        "webhooks.pods.objectSelector.matchExpressions.0: values belong to the operators In and NotIn",
+        "webhooks.pods.objectSelector.matchExpressions.0: the operators In and NotIn require values",
     ),
     "an authority that dies before its leaf": (
         "certificates: {leafDays: 90, authorityDays: 100}",
@@ -83,26 +80,26 @@ WRONG = {
     "a list": ("- 1", "the file: is [1] (allowed: a mapping of settings)"),
     "text": ("hello", 'the file: is "hello" (allowed: a mapping of settings)'),
     "nested too deeply": ("[" * 5000, "the file: is nested too deeply"),
-    "an alias": ("serving: &a {port: 1}\nservice: *a", "service: is an alias of something else in the file"),
-    "an alias of itself": ("serving: &a [*a]", "serving.0: is an alias of something else in the file"),
+    "an alias": ("serving: &a {port: 1}\nservice: *a", "service: is a YAML alias (allowed: the value itself)"),
+    "an alias of itself": ("serving: &a [*a]", "serving.0: is a YAML alias (allowed: the value itself)"),
     "a tag of Python's": (
         "workers: !!python/object:os.system x",
         "the file: is not YAML: could not determine a constructor",
     ),
-    "control characters": ('"a\\nb": 1', "a b: there is no such key (allowed: "),
+    "control characters": ('"a\\nb": 1', "a b: unknown key (allowed: "),
 }
 
 
 @pytest.mark.parametrize(("content", "line"), WRONG.values(), ids=list(WRONG))
-def test_what_is_wrong_is_told_in_one_line(content: str, line: str) -> None:
+def test_each_mistake_is_reported_in_one_line(content: str, line: str) -> None:
     with pytest.raises(BadSettings) as raised:
         parse(content.encode())
-    (told,) = raised.value.problems
-    assert told.startswith(line)
-    assert told.isprintable()
+    (problem,) = raised.value.problems
+    assert problem.startswith(line)
+    assert problem.isprintable()
 
 
-def test_everything_is_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     content = """
     apiVersion: muster.dev/v2
     workers: 1
@@ -116,7 +113,7 @@ def test_everything_is_told_at_once() -> None:
     """
     with pytest.raises(BadSettings) as raised:
         parse(content.encode())
-    assert [told.split(":")[0] for told in raised.value.problems] == [
+    assert [problem.split(":")[0] for problem in raised.value.problems] == [
         "workers",
         "apiVersion",
         "workers",
@@ -128,17 +125,17 @@ def test_everything_is_told_at_once() -> None:
     ]
 
 
-def test_a_file_that_is_not_there() -> None:
+def test_a_missing_file_is_an_error() -> None:
     with pytest.raises(BadSettings, match="cannot be read: No such file or directory"):
         load(Path("/nonexistent/muster.yaml"), {})
 
 
 @pytest.mark.parametrize("content", ["", "# nothing", "---", "serving:\nlogging:", "serving: {port: }"])
-def test_what_is_not_given_has_its_default(content: str) -> None:
+def test_a_missing_key_has_its_default(content: str) -> None:
     assert parse(content.encode()) == Settings()
 
 
-def test_what_is_printed_says_the_same() -> None:
+def test_printed_settings_read_back_unchanged() -> None:
     content = b"workers: 3\nwebhooks: {pods: {objectSelector: {matchLabels: {a: b}}}}\nlogging: {format: json}"
     settings = parse(content)
     assert parse(as_yaml(settings).encode()) == settings
@@ -151,7 +148,7 @@ def test_what_is_printed_says_the_same() -> None:
         pytest.param("", {}, "muster-system", {"kube-system", "muster-system"}, id="by default"),
         pytest.param("", {"POD_NAMESPACE": "ours"}, "ours", {"kube-system", "ours"}, id="from the pod"),
         pytest.param(
-            "service: {namespace: told}", {"POD_NAMESPACE": "ours"}, "told", {"kube-system", "told"}, id="as set"
+            "service: {namespace: given}", {"POD_NAMESPACE": "ours"}, "given", {"kube-system", "given"}, id="as set"
         ),
         pytest.param(
             "excludedNamespaces: [a]",
@@ -169,7 +166,7 @@ def test_what_is_printed_says_the_same() -> None:
         ),
     ],
 )
-def test_its_own_namespace(
+def test_muster_excludes_its_own_namespace(
     content: str, environment: dict[str, str], namespace: str, excluded: set[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "muster.yaml"
@@ -180,7 +177,7 @@ def test_its_own_namespace(
     assert settings.excluded_namespaces == excluded
 
 
-def test_every_key_says_its_consequence() -> None:
+def test_every_key_has_a_description() -> None:
     silent = [path for path, field in _fields(Settings, "") if not field.description]
     assert silent == []
 

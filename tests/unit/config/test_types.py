@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from muster.config.types import Settings
-from muster.core.eligibility import Policy
+from muster.core.policy import Policy
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from muster.core.eligibility import Policy
     ],
     ids=str,
 )
-def test_what_is_out_of_bounds_is_refused(wrong: dict[str, Any]) -> None:
+def test_settings_out_of_bounds_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         Settings(**wrong)
 

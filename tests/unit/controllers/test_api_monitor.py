@@ -1,4 +1,4 @@
-"""Muster notices an API that comes, goes or changes, and says what is in its way."""
+"""Muster notices an API that comes, goes or changes, and reports what it lacks."""
 
 import asyncio
 from collections.abc import Mapping
@@ -43,12 +43,11 @@ def cluster() -> FakeCluster:
 
 
 async def probing_of(parts: Parts, setting: str = "auto") -> None:
-    observer = parts.observer
-    chooser = ProfileChooser(observer.client, setting, OwnAgreement(), lambda: True, using=observer.profile)
-    await keep_probing(chooser, observer, parts.health, every_seconds=0.01)
+    chooser = ProfileChooser(parts.client, setting, OwnAgreement(), lambda: True, using=parts.profile)
+    await keep_probing(chooser, parts.client, parts.profile, parts.health, every_seconds=0.01)
 
 
-async def test_probing_tells_a_problem_and_its_end(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_probing_reports_a_problem_and_its_end(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api_monitor, "SOON_SECONDS", 0.01)
     client = Moody(cluster)
     parts = build(client)
@@ -80,7 +79,7 @@ async def test_muster_is_not_ready_before_it_can_watch_and_stays_ready_when_it_n
     client = Deaf(cluster)
     parts = build(client)
     parts.health.announce(API, "not asked yet")
-    parts.health.announce(WATCHING, "watching has not started yet")
+    parts.health.announce(WATCHING, "the watch streams have not started yet")
     running = asyncio.create_task(probing_of(parts))
     await asyncio.sleep(0.05)
     assert "no watches today" in parts.health.sentence
@@ -95,7 +94,7 @@ async def test_muster_is_not_ready_before_it_can_watch_and_stays_ready_when_it_n
     assert parts.health.sentence == "not ready: etcd is away"
     client.error = None
     await asyncio.sleep(0.05)
-    assert parts.health.ready, "also after the API server was away, nobody asks for watches"
+    assert parts.health.ready, "also after the API server was away, watches are not checked"
     running.cancel()
 
 
@@ -111,7 +110,7 @@ class Choosy(Moody):
         return found
 
 
-async def test_muster_waits_for_an_api_and_says_for_what(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_muster_waits_for_an_api_and_reports_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api_monitor, "SOON_SECONDS", 0.01)
     client, health = Choosy(FakeCluster()), Health()
     chooser = ProfileChooser(client, "auto", OwnAgreement(), lambda: True)
@@ -125,7 +124,7 @@ async def test_muster_waits_for_an_api_and_says_for_what(monkeypatch: pytest.Mon
     assert await asyncio.wait_for(waiting, 1) == CRD_IN_OWN_GROUP
 
 
-async def test_another_api_ends_the_life_that_knew_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_another_api_ends_the_generation_of_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api_monitor, "SOON_SECONDS", 0.01)
     client = Choosy(FakeCluster())
     client.serves = (CRD_IN_OWN_GROUP.api_version,)
@@ -142,7 +141,7 @@ async def test_another_api_ends_the_life_that_knew_the_old_one(monkeypatch: pyte
         await asyncio.wait_for(probing, 1)
 
 
-async def test_what_is_asked_for_is_what_is_probed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_the_configured_api_is_probed(monkeypatch: pytest.MonkeyPatch) -> None:
     client = Choosy(FakeCluster())
     client.serves = (CRD_IN_OWN_GROUP.api_version, NATIVE.api_version)
     parts = build(client, CRD_IN_OWN_GROUP)

@@ -1,4 +1,4 @@
-"""A bug in Muster that one object meets: where it is met, and that nothing else suffers. And Jobs that cost nothing."""
+"""A bug in Muster that one object triggers does not affect other objects. And Jobs that cost nothing."""
 
 import asyncio
 from collections.abc import Mapping
@@ -9,7 +9,6 @@ import pytest
 from muster.api.job import JobView
 from muster.api.keys import JobKey
 from muster.controllers import resync as module
-from muster.controllers.intake import Intake
 from muster.controllers.podgroup.members import Members
 from muster.controllers.resync import Resync
 from muster.core import messages
@@ -17,6 +16,8 @@ from muster.core.reasons import EventReason, Reason
 from muster.kube.client import Object
 from muster.kube.resources import Resource
 from muster.runtime.event_recorder import EventRecorder
+from muster.runtime.internal_errors import InternalErrors
+from muster.runtime.metrics import Metrics
 from tests.builders import JobBuilder, a_gang, a_pod, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.controllers.parts import Parts, build
@@ -65,8 +66,8 @@ def planted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, position: in
     monkeypatch.setattr(owner, name, failing)
 
 
-async def test_the_event_comes_once_whoever_fails_and_however_often(cluster: FakeCluster) -> None:
-    recorder = build(FakeClient(cluster)).gang_former.recorder
+async def test_a_job_gets_one_internal_error_event_for_any_number_of_bugs(cluster: FakeCluster) -> None:
+    recorder = build(FakeClient(cluster)).recorder
     for _ in range(5):
         recorder.post_internal_error(BAD.view(), ZeroDivisionError("bug"))
         recorder.post_internal_error(BAD.view(), ZeroDivisionError("in other words"))
@@ -80,17 +81,17 @@ def test_the_event_s_sentence_is_not_cut_off() -> None:
 
 
 async def test_a_bug_in_the_recorder_is_only_counted(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    recorder = build(FakeClient(cluster)).gang_former.recorder
-    planted(monkeypatch, EventRecorder, "_enqueue")
+    recorder = build(FakeClient(cluster)).recorder
+    planted(monkeypatch, EventRecorder, "post")
     recorder.post_internal_error(BAD.view(), KeyError("bug"))
     recorder.post_internal_error(GOOD.view(), KeyError("bug"))
     assert (events(recorder), counted(recorder, "events")) == (["good"], 1)
 
 
-async def test_an_event_that_trips_the_poster_does_not_end_it(
+async def test_an_event_that_fails_does_not_end_the_recorder(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorder = build(FakeClient(cluster)).gang_former.recorder
+    recorder = build(FakeClient(cluster)).recorder
     planted(monkeypatch, EventRecorder, "_post")
     running = asyncio.create_task(recorder.run())
     for _ in range(10):
@@ -103,7 +104,7 @@ async def test_an_event_that_trips_the_poster_does_not_end_it(
     running.cancel()
 
 
-async def test_an_object_that_trips_the_resync_stays_as_it_was_known(
+async def test_an_object_that_fails_in_the_resync_stays_in_the_cache(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = build(FakeClient(cluster))
@@ -114,18 +115,29 @@ async def test_an_object_that_trips_the_resync_stays_as_it_was_known(
     assert {key.name for key in parts.cache.jobs} == {"bad", "good", "newer"}, "what cannot be read is not gone"
 
 
-async def test_a_job_that_trips_the_resync_s_decision_gets_the_event(
+async def test_a_job_whose_decision_fails_in_the_resync_gets_the_event(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = build(FakeClient(cluster))
-    recorder = parts.gang_former.recorder
-    resync = Resync(parts.observer, parts.queue, parts.reconciler.rules, 300, recorder=recorder)
+    recorder = parts.recorder
+    resync = Resync(
+        parts.client,
+        parts.cache,
+        parts.intake(),
+        parts.observer,
+        parts.queue,
+        parts.reconciler.rules,
+        300,
+        recorder.metrics,
+        recorder.errors,
+        recorder,
+    )
     planted(monkeypatch, module, "decide", 0)
     await resync.once()
     assert (events(recorder), counted(recorder, "resync")) == (["bad"], 1)
 
 
-async def test_a_resync_that_dies_is_due_at_once_when_it_starts_again(
+async def test_a_resync_that_died_runs_at_once_when_it_starts_again(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = build(FakeClient(cluster))
@@ -148,14 +160,14 @@ async def test_a_resync_that_dies_is_due_at_once_when_it_starts_again(
     again.cancel()
 
 
-async def test_an_event_of_the_stream_that_trips_concerns_that_object_alone(cluster: FakeCluster) -> None:
+async def test_a_watch_event_that_fails_affects_only_its_object(cluster: FakeCluster) -> None:
     parts = build(FakeClient(cluster))
 
     def trip(_: object) -> None:
         raise ZeroDivisionError("bug")
 
-    intake = Intake(parts.cache, parts.queue, parts.gang_former, on_job=trip, on_pod_group=trip)
-    recorder = parts.gang_former.recorder
+    intake = parts.intake(on_job=trip, on_pod_group=trip)
+    recorder = parts.recorder
     intake.deliver(intake.job, BAD.view(), False)
     assert (events(recorder), counted(recorder, "watch")) == (["bad"], 1)
     intake.deliver(intake.workload, a_workload("w").describing(BAD).read(), False)
@@ -163,7 +175,7 @@ async def test_an_event_of_the_stream_that_trips_concerns_that_object_alone(clus
 
 
 async def test_a_pod_that_trips_the_members_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    members = Members(lambda _: None)
+    members = Members(lambda _: None, InternalErrors(Metrics()))
     planted(monkeypatch, Members, "_put")
     members.replaced([a_pod(name).naming_group("g").view() for name in ("bad", "good")])
     assert members.has_synced
@@ -182,14 +194,14 @@ async def skipped(parts: Parts) -> Reason:
     return (await parts.reconciler.reconcile(KEY)).reason
 
 
-async def test_a_job_that_muster_stands_aside_from_costs_no_call_once_that_is_reported(cluster: FakeCluster) -> None:
+async def test_once_reported_a_job_that_muster_stands_aside_from_costs_no_call(cluster: FakeCluster) -> None:
     client = Counting(cluster)
     parts = build(client)
     cluster.apply(aside())
     await parts.resync.once()
-    parts.cache.has_synced = True
+    parts.cache.mark_synced(True)
     assert await skipped(parts) is Reason.NODE_NAME_PRESET
-    assert parts.gang_former.recorder._queue.qsize() == 1, "it is reported"
+    assert parts.recorder._queue.qsize() == 1, "it is reported"
     client.calls = 0
     for version in range(2, 7):
         parts.cache.put_job(aside().version(version).with_status(active=version).view())
@@ -197,19 +209,20 @@ async def test_a_job_that_muster_stands_aside_from_costs_no_call_once_that_is_re
     assert client.calls == 0
 
 
-async def test_it_is_looked_at_again_if_it_is_another_job_another_reason_or_nothing_is_watched(
+async def test_muster_checks_it_again_for_a_new_job_a_new_reason_or_an_unsynced_cache(
     cluster: FakeCluster,
 ) -> None:
     client = Counting(cluster)
     parts = build(client)
     cluster.apply(aside())
     await parts.resync.once()
-    parts.cache.has_synced = True
+    parts.cache.mark_synced(True)
     await skipped(parts)
-    client.calls, parts.cache.has_synced = 0, False
+    client.calls = 0
+    parts.cache.mark_synced(False)
     await skipped(parts)
     assert client.calls > 0, "the cache may be old"
-    parts.cache.has_synced = True
+    parts.cache.mark_synced(True)
     for version, changed in enumerate((aside(schedulerName="mine"), aside(), aside("next")), 7):
         parts.cache.put_job(changed.version(version).view())
         client.calls = 0

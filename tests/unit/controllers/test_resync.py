@@ -1,4 +1,4 @@
-"""The resync trusts no stream: it finds what was lost, and goes on where a list or a Job fails."""
+"""The resync trusts no stream: it finds what was lost, and continues if a list or a Job fails."""
 
 import asyncio
 from collections.abc import Mapping
@@ -7,8 +7,10 @@ import pytest
 
 from muster.api.keys import JobKey
 from muster.controllers import resync as module
-from muster.core.decide import Decision, Rules, decide
+from muster.core.decide import decide
+from muster.core.decision import Decision
 from muster.core.observed import Observed
+from muster.core.policy import Rules
 from muster.kube.client import Object
 from muster.kube.errors import KubeError, ServerFault
 from muster.kube.resources import Resource
@@ -40,7 +42,7 @@ def cluster() -> FakeCluster:
     return made
 
 
-async def test_a_resync_reads_every_page_and_passes_over_what_cannot_be_read(
+async def test_a_resync_reads_every_page_and_skips_unreadable_objects(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("muster.kube.client.PAGE_SIZE", "2")
@@ -55,17 +57,17 @@ async def test_a_resync_reads_every_page_and_passes_over_what_cannot_be_read(
     assert await parts.resync.once() == 0
 
 
-async def test_a_resync_after_a_restore_of_etcd_shows_what_is_really_there(
+async def test_a_resync_after_a_restore_of_etcd_updates_the_cache(
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Revisions start again at an older number: by them alone, everything cached would stay newer for good."""
+    """Revisions start again at an older number: by them alone, everything cached would stay newer forever."""
     for number in range(20):
         cluster.apply(a_gang(f"lost-{number}"))
     parts = build(FakeClient(cluster))
     await parts.resync.once()
     restored = FakeCluster()
     restored.apply(a_gang("train").uid("restored").suspended())
-    parts.observer.client = FakeClient(restored)
+    parts.resync.client = FakeClient(restored)
     await parts.resync.once()
     assert {(job.key.name, job.uid, job.suspended) for job in parts.cache.jobs.values()} == {
         ("train", "restored", True)
@@ -76,7 +78,7 @@ async def test_a_resync_after_a_restore_of_etcd_shows_what_is_really_there(
     assert "went back" not in caplog.text
 
 
-async def test_a_resync_notices_what_is_gone(cluster: FakeCluster) -> None:
+async def test_a_resync_finds_deleted_objects(cluster: FakeCluster) -> None:
     parts = build(FakeClient(cluster))
     await parts.resync.once()
     cluster.remove("jobs", "default", "train", "user")
@@ -84,7 +86,21 @@ async def test_a_resync_notices_what_is_gone(cluster: FakeCluster) -> None:
     assert JobKey("default", "train") not in parts.cache.jobs
 
 
-async def test_a_resync_makes_up_for_a_lost_wake_up(cluster: FakeCluster) -> None:
+async def test_a_resync_drops_the_cached_decision_of_a_job_whose_workload_no_stream_has_shown(
+    cluster: FakeCluster,
+) -> None:
+    parts = build(FakeClient(cluster))
+    await parts.resync.once()
+    forgotten: list[str] = []
+    parts.resync.intake.forget = forgotten.append
+    cluster.apply(a_workload("w").describing(JOB))
+    assert await parts.resync.once() == 1
+    assert forgotten == ["now"]
+    assert await parts.resync.once() == 0
+    assert forgotten == ["now"]
+
+
+async def test_a_resync_queues_a_job_whose_wake_up_was_lost(cluster: FakeCluster) -> None:
     parts = build(FakeClient(cluster))
     await parts.resync.once()
     parts.queue.done(await parts.queue.get())  # and nothing came of it
@@ -92,7 +108,7 @@ async def test_a_resync_makes_up_for_a_lost_wake_up(cluster: FakeCluster) -> Non
     assert await asyncio.wait_for(parts.queue.get(), 1) == JobKey("default", "train")
 
 
-async def test_a_job_that_trips_the_decision_does_not_end_the_resync(
+async def test_a_job_whose_decision_fails_does_not_end_the_resync(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.apply(a_gang("other"))
@@ -109,7 +125,7 @@ async def test_a_job_that_trips_the_decision_does_not_end_the_resync(
     assert queued == {JobKey("default", "train"), JobKey("default", "other")}
 
 
-async def test_a_resync_that_fails_is_made_again_soon(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_resync_that_fails_is_retried_soon(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SOON_SECONDS", 0.01)
     client = Moody(cluster)
     client.error = ServerFault("away")
@@ -119,7 +135,10 @@ async def test_a_resync_that_fails_is_made_again_soon(cluster: FakeCluster, monk
     await asyncio.sleep(0.05)
     assert not parts.cache.jobs
     client.error = None
-    await asyncio.sleep(0.05)
+    for _ in range(100):
+        await asyncio.sleep(0.01)
+        if parts.cache.jobs:
+            break
     assert parts.cache.jobs
     running.cancel()
 

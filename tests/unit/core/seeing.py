@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
+from muster.api.keys import Uid
 from muster.api.profile import NATIVE
-from muster.core.decide import Rules
 from muster.core.naming import pod_group_name, template_name, workload_name
-from muster.core.observed import NO_PODS, Observed, Pods
+from muster.core.observed import NO_PODS, NOTHING_PROVEN, Observed, Pods, Proof
+from muster.core.policy import Rules
 from tests.builders import JobBuilder, PodGroupBuilder, WorkloadBuilder, a_gang, a_pod_group, a_workload
 
 RULES = Rules(NATIVE)
+ALL_PROVEN = Proof(True, True, Uid("proven"), own_pair_read=True, suspended=True)
 PLAIN_ALIVE = Pods(exist=True, live=True)
 ENDED = Pods(exist=True, live=False)
 
@@ -43,6 +45,10 @@ def saw(
     taken: Sequence[str] = (),
     rejected: str = "",
 ) -> Observed:
+    """What a pod's review sees. Everything that a read can prove is proven, unless the pods were not read.
+
+    test_proof.py has the other cases.
+    """
     return Observed(
         job=job.view() if job else None,
         workloads=tuple(workload.read() for workload in workloads),
@@ -50,4 +56,6 @@ def saw(
         pods=pods,
         taken=frozenset(taken),
         rejected=rejected,
+        form_only=True,
+        proof=ALL_PROVEN if pods is not None else NOTHING_PROVEN,
     )

@@ -1,16 +1,21 @@
-"""Admission's answers: the pod webhook's on a pod, the guard's on a change of parallelism."""
+"""The parallelism guard's answers to a change of parallelism."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
 from muster.api.job import QUEUE_NAME
 from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE
-from muster.core.admit import admit_parallelism, admit_pod, cannot_tell
-from muster.core.decide import Decision, Membership, Rules, decide
+from muster.core.actions import Read, ReadEverything, ReadOwnPair
+from muster.core.admit import (
+    admit_parallelism,
+    cannot_tell,
+    parallelism_read,
+)
 from muster.core.naming import pod_group_name
-from muster.core.observed import NO_PODS, Observed, Pods
-from muster.core.policy import Policy, ReleaseOnSuspend
+from muster.core.observed import NO_PODS, Observed, Pods, Proof
+from muster.core.policy import Policy, ReleaseOnSuspend, Rules
 from muster.core.reasons import EventReason, Reason
 from tests.builders import JobBuilder, PodGroupBuilder, a_gang, a_job, a_pod_group, a_workload
 from tests.unit.core.seeing import (
@@ -25,32 +30,6 @@ from tests.unit.core.seeing import (
     our_workload,
     saw,
 )
-
-
-def test_a_member_joins_its_group() -> None:
-    verdict = admit_pod(Decision(Reason.GANG_FORMED, Membership.JOIN, "g"))
-    assert (verdict.allowed, verdict.join, verdict.message) == (True, "g", "")
-
-
-def test_a_plain_pod_passes_untouched() -> None:
-    verdict = admit_pod(Decision(Reason.NOT_PARALLEL, Membership.PLAIN))
-    assert (verdict.allowed, verdict.join) == (True, "")
-
-
-def test_a_dry_run_shows_the_pod_as_it_would_be() -> None:
-    verdict = admit_pod(decide(saw(), RULES))
-    assert (verdict.allowed, verdict.join) == (True, GROUP_NAME)
-
-
-def test_a_pod_that_has_to_wait_is_told_why_in_one_sentence() -> None:
-    verdict = admit_pod(decide(saw(workloads=[our_workload().being_deleted()]), RULES))
-    assert not verdict.allowed
-    assert verdict.message == (
-        "muster: the Workload is being deleted; it is made again once it is gone (test-job-6ff4fbf9db)"
-        " [WorkloadBeingDeleted]"
-    )
-    gone = admit_pod(decide(Observed(None), RULES))
-    assert gone.message == "muster: the Job does not exist any more [JobGone]"
 
 
 def four_to(pods: int, job: JobBuilder = JOB) -> JobBuilder:
@@ -122,9 +101,9 @@ def test_the_rows_of_the_built_in_plugin(job: JobBuilder, seen: Observed, pods: 
     ("job", "seen"),
     [
         pytest.param(SUSPENDED, saw(SUSPENDED), id="created suspended and never started, as Kueue resizes it"),
-        pytest.param(JOB, saw(pods=PLAIN_ALIVE), id="its living pods are plain"),
+        pytest.param(JOB, saw(pods=PLAIN_ALIVE), id="its running or pending pods are plain"),
         pytest.param(JOB, saw(pods=ENDED), id="it had pods before it had a Workload"),
-        pytest.param(JOB, saw(rejected="no"), id="its objects are refused for good"),
+        pytest.param(JOB, saw(rejected="no"), id="its objects are refused permanently"),
         pytest.param(
             JOB,
             saw(workloads=[our_workload(), a_workload("rival").describing(JOB)]),
@@ -146,12 +125,14 @@ def test_jobs_that_stay_plain_scale_freely(job: JobBuilder, seen: Observed) -> N
         pytest.param(
             SUSPENDED, saw(SUSPENDED, OURS, OUR_GROUP, members_of(GROUP_NAME)), GROUP_NAME, id="suspended, pods live"
         ),
-        pytest.param(JOB, saw(pods=members_of("strangers")), "being formed", id="living pods name a missing group"),
+        pytest.param(
+            JOB, saw(pods=members_of("strangers")), "being formed", id="running or pending pods name a missing group"
+        ),
         pytest.param(
             JOB,
             saw(groups=[a_pod_group("strangers")], pods=members_of("strangers")),
             "'strangers'",
-            id="living pods name a group that is not the Job's",
+            id="running or pending pods name a group that is not the Job's",
         ),
         pytest.param(
             JOB,
@@ -164,7 +145,9 @@ def test_jobs_that_stay_plain_scale_freely(job: JobBuilder, seen: Observed) -> N
 def test_a_gang_keeps_its_size(job: JobBuilder, seen: Observed, says: str) -> None:
     message = guarded(job, seen)
     assert says in message
-    assert any(what in message for what in ("elete the Job", "try again once they are gone")), "it says what to do"
+    assert any(what in message for what in ("elete the Job", "Try again after they have been deleted")), (
+        "it says what to do"
+    )
 
 
 def own_claiming() -> PodGroupBuilder:
@@ -186,7 +169,7 @@ MADE_FROM_MINE = a_pod_group(pod_group_name("mine", "workers")).ours().made_from
         pytest.param(saw(SUSPENDED, OURS, OUR_GROUP), 2, "", id="its pair is kept"),
         pytest.param(saw(SUSPENDED, OURS, OUR_GROUP), 8, "", id="its pair is kept, up"),
         pytest.param(saw(SUSPENDED, OURS, OUR_GROUP, ENDED), 2, "", id="its pair is kept, and pods ended"),
-        pytest.param(saw(SUSPENDED, [], OUR_GROUP), 2, "", id="its Workload is gone, and is made again"),
+        pytest.param(saw(SUSPENDED, [], OUR_GROUP), 2, "", id="its Workload is gone, and Muster recreates it"),
         pytest.param(saw(SUSPENDED, OURS, [our_group().being_deleted()]), 2, "", id="its PodGroup is being deleted"),
         pytest.param(saw(SUSPENDED, OURS, [own_claiming()]), 2, GROUP_NAME, id="with resource claims"),
         pytest.param(
@@ -254,3 +237,37 @@ def test_every_refusal_has_a_reason_whose_event_is_posted() -> None:
 )
 def test_what_a_job_is_after_the_change_counts_too(old: JobBuilder, new: JobBuilder, pods: Pods, allowed: bool) -> None:
     assert admit_parallelism(old.view(), new.view(), saw(old, pods=pods), RULES).allowed is allowed
+
+
+NOT_READ, BY_NAME = Proof(), Proof(complete=True, by_name=True)
+
+
+def guard_reads(job: JobBuilder, seen: Observed, proof: Proof, pods: int = 2) -> Read | None:
+    return parallelism_read(job.view(), four_to(pods, job).view(), replace(seen, proof=proof), RULES)
+
+
+READS: dict[str, tuple[Read | None, Read | None]] = {
+    "nothing was read": (guard_reads(JOB, saw(), NOT_READ), ReadEverything(by_name=True)),
+    "it names a group": (guard_reads(PRESET, saw(PRESET), NOT_READ), ReadEverything(by_name=True, preset="preset")),
+    "the review names a group, and the stored Job does not": (
+        guard_reads(PRESET, saw(), NOT_READ),
+        ReadEverything(by_name=True),
+    ),
+    "its pods get no group, as far as was read": (guard_reads(JOB, saw(pods=ENDED), BY_NAME), ReadOwnPair()),
+    "its pods get no group, and its own pair does not exist": (
+        guard_reads(JOB, saw(pods=ENDED), replace(BY_NAME, own_pair_read=True)),
+        None,
+    ),
+    "it may be forming": (guard_reads(JOB, saw(), BY_NAME), None),
+    "it has its group": (guard_reads(JOB, saw(groups=OUR_GROUP), BY_NAME), None),
+    "it names its group, which was read": (guard_reads(PRESET, saw(PRESET), BY_NAME), None),
+    "parallelism does not change": (guard_reads(JOB, saw(), NOT_READ, 4), None),
+    "the Job is not stored": (guard_reads(JOB, saw(None), NOT_READ), None),
+}
+
+
+@pytest.mark.parametrize(("read", "needed"), READS.values(), ids=READS)
+def test_the_guard_proves_that_pods_get_no_group_as_the_pod_webhook_does(
+    read: Read | None, needed: Read | None
+) -> None:
+    assert read == needed

@@ -1,11 +1,12 @@
-"""The decision, branch by branch. Rows J36-… are the in-tree controller's; where the design differs the row says so."""
+"""The decision, branch by branch. Rows J36-… are the in-tree controller's; a row names where the design differs."""
 
 from dataclasses import replace
 
 import pytest
 
 from muster.core.actions import CreatePodGroup, CreateWorkload
-from muster.core.decide import Decision, Membership, decide
+from muster.core.decide import decide
+from muster.core.decision import Decision, Membership
 from muster.core.naming import pod_group_name
 from muster.core.observed import Observed
 from muster.core.reasons import EventReason, Reason
@@ -103,7 +104,7 @@ def created(decision: Decision) -> str:
             saw(workloads=[our_workload()], pods=ENDED),
             Reason.POD_GROUP_MISSING,
             f"PodGroup {GROUP_NAME}",
-            id="a missing PodGroup is made again for pods to come, also after others ended",
+            id="a missing PodGroup is recreated for pods to come, also after others ended",
         ),
         pytest.param(
             saw(workloads=[our_workload(), a_workload("going").describing(JOB).being_deleted()]),
@@ -150,7 +151,7 @@ def test_what_is_written_next(seen: Observed, reason: Reason, creates: str) -> N
         pytest.param(
             saw(workloads=[a_workload().describing(JOB).templates()]), Reason.UNSUPPORTED_STRUCTURE, id="no template"
         ),
-        pytest.param(saw(rejected="quota"), Reason.REJECTED, id="the API server refuses the objects for good"),
+        pytest.param(saw(rejected="quota"), Reason.REJECTED, id="the API server permanently refuses the objects"),
         pytest.param(saw(a_gang().with_pods(nodeName="n")), Reason.NODE_NAME_PRESET, id="nodeName is preset"),
     ],
 )

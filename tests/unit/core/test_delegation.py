@@ -3,9 +3,10 @@
 import pytest
 
 from muster.core.actions import CreatePodGroup
-from muster.core.decide import Membership, decide
+from muster.core.decide import decide
+from muster.core.decision import Membership
 from muster.core.eligibility import skip_reason
-from muster.core.intent_warnings import complaints
+from muster.core.intent_warnings import intent_warnings
 from muster.core.observed import Observed
 from muster.core.policy import Policy
 from muster.core.reasons import Reason
@@ -35,7 +36,7 @@ def created(seen: Observed) -> CreatePodGroup:
     return action
 
 
-def test_it_gets_a_pod_group_of_the_template_that_it_names_and_no_workload() -> None:
+def test_a_delegated_job_gets_a_pod_group_from_the_template_that_it_names_and_no_workload() -> None:
     group = created(saw(child(), workloads=[the_sets()])).pod_group
     assert group.workload_name == "set-workload"
     assert group.gang is not None
@@ -48,7 +49,7 @@ def test_two_jobs_of_one_template_have_two_groups() -> None:
     assert len(names) == 2
 
 
-def test_a_sibling_s_group_is_not_its_own() -> None:
+def test_a_job_does_not_use_the_group_of_a_sibling() -> None:
     sibling = child("set-1")
     theirs = a_pod_group("theirs").ours().naming_workload("set-workload").controlled_by(sibling)
     decision = decide(saw(child(), workloads=[the_sets()], groups=[theirs]), RULES)
@@ -71,7 +72,7 @@ def test_a_sibling_s_group_is_not_its_own() -> None:
         ),
     ],
 )
-def test_where_it_is_not_clear_the_pods_are_plain_and_it_is_told(
+def test_with_an_unclear_template_the_pods_are_plain_and_the_reason_has_an_event(
     job: JobBuilder, workloads: list[WorkloadBuilder], reason: Reason
 ) -> None:
     decision = decide(saw(job, workloads=workloads), RULES)
@@ -79,7 +80,7 @@ def test_where_it_is_not_clear_the_pods_are_plain_and_it_is_told(
     assert reason.event is not None
 
 
-def test_a_group_that_was_deleted_under_its_pods_is_made_again() -> None:
+def test_muster_creates_a_group_again_that_was_deleted_under_its_pods() -> None:
     name = created(saw(child(), workloads=[the_sets()])).name
     assert created(saw(child(), workloads=[the_sets()], pods=members_of(name))).name == name
     assert decide(saw(child(), pods=members_of(name)), RULES).reason is Reason.GROUP_LOST
@@ -105,7 +106,7 @@ def test_which_jobs_are_delegated(job: JobBuilder, why: Reason | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("job", "told"),
+    ("job", "warnings"),
     [
         (child(), []),
         (
@@ -122,11 +123,11 @@ def test_which_jobs_are_delegated(job: JobBuilder, why: Reason | None) -> None:
             [
                 (
                     "muster.dev/scheduling is ignored, as if it were not there: "
-                    f'{TEMPLATE}: "workers" already says what the pods get'
+                    f'{TEMPLATE}: "workers" already determines the group of the pods'
                 )
             ],
         ),
     ],
 )
-def test_what_is_told(job: JobBuilder, told: list[str]) -> None:
-    assert [each.sentence for each in complaints(job.view(), None, Policy())] == told
+def test_muster_warns_about_intents_of_delegated_jobs(job: JobBuilder, warnings: list[str]) -> None:
+    assert [each.sentence for each in intent_warnings(job.view(), None, Policy())] == warnings

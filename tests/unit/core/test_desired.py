@@ -51,7 +51,7 @@ def test_the_priority_class_of_the_pods_is_that_of_the_gang() -> None:
     assert manifest["spec"]["podGroupTemplates"][0]["priorityClassName"] == "urgent"
 
 
-def test_a_job_without_parallelism_is_a_bug_of_ours() -> None:
+def test_a_job_without_parallelism_is_a_bug_in_muster() -> None:
     with pytest.raises(ValueError, match="parallelism"):
         desired_workload(a_job().having(parallelism=None).view(), "any")
 
@@ -114,5 +114,5 @@ def test_every_field_of_the_template_is_copied(template: Object) -> None:
 
 
 def test_j36_47_a_workload_without_a_template_has_no_pod_group() -> None:
-    with pytest.raises(ValueError, match="not exactly one template"):
+    with pytest.raises(ValueError, match="must have exactly one template"):
         desired_pod_group(a_gang().view(), a_workload().templates().read(), "pg", NATIVE)

@@ -1,10 +1,10 @@
-"""Who must not lose the pod webhook, and who lost it too early."""
+"""Which Jobs still need the pod webhook."""
 
 from collections.abc import Sequence
 
 import pytest
 
-from muster.core.drain import Member, is_split, unfinished
+from muster.core.drain import JobPod, unfinished
 from tests.builders import JobBuilder, a_gang
 
 
@@ -12,13 +12,13 @@ def gang() -> JobBuilder:
     return a_gang("train", pods=4).uid("uid")
 
 
-def member(lives: bool = True, succeeded: bool = False, bound: bool = False) -> Member:
-    return Member("group", lives, succeeded, bound)
+def member(lives: bool = True, succeeded: bool = False, bound: bool = False) -> JobPod:
+    return JobPod("group", lives, succeeded, bound)
 
 
 WAITS, RUNS = member(), member(bound=True)
 DONE, FAILED, GOING = member(lives=False, succeeded=True), member(lives=False), member(lives=False, bound=True)
-PLAIN = Member("", lives=True, succeeded=False, bound=True)
+PLAIN = JobPod("", lives=True, succeeded=False, bound=True)
 COUNTED = gang().with_status(failed=1)
 
 LACKING = {
@@ -33,15 +33,15 @@ LACKING = {
 
 
 @pytest.mark.parametrize("case", LACKING)
-def test_it_is_waited_for(case: str) -> None:
-    job, formed, pods, told = LACKING[case]
+def test_the_drain_waits_for_an_unfinished_gang(case: str) -> None:
+    job, formed, pods, description = LACKING[case]
     found = unfinished(job.view(), formed, pods)
     assert found is not None
-    assert str(found) == told
+    assert str(found) == description
     assert found.begun == any(pod.lives for pod in pods)
 
 
-CONTENT: dict[str, tuple[JobBuilder, bool, Sequence[Member]]] = {
+CONTENT: dict[str, tuple[JobBuilder, bool, Sequence[JobPod]]] = {
     "it has all its pods": (gang(), True, [WAITS] * 4),
     "some have done their part": (gang(), True, [DONE, DONE, RUNS, RUNS]),
     "it never became a gang": (gang(), False, []),
@@ -56,22 +56,6 @@ CONTENT: dict[str, tuple[JobBuilder, bool, Sequence[Member]]] = {
 
 
 @pytest.mark.parametrize("case", CONTENT)
-def test_it_is_not_waited_for(case: str) -> None:
+def test_the_drain_does_not_wait_for_other_jobs(case: str) -> None:
     job, formed, pods = CONTENT[case]
     assert unfinished(job.view(), formed, pods) is None
-
-
-@pytest.mark.parametrize(
-    ("pods", "split"),
-    [
-        pytest.param([WAITS, PLAIN], True, id="one waits for those who never come"),
-        pytest.param([RUNS, PLAIN], False, id="both run: nobody waits"),
-        pytest.param([WAITS, WAITS], False, id="all in"),
-        pytest.param([PLAIN, PLAIN], False, id="all out"),
-        pytest.param([member(lives=False), PLAIN], False, id="who was in has ended"),
-        pytest.param([], False, id="no pod"),
-    ],
-)
-def test_half_in_and_half_out(pods: list[Member], split: bool) -> None:
-    assert is_split(gang().view(), pods) is split
-    assert not is_split(gang().suspended().view(), pods), "then the pods go anyway"

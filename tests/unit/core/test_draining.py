@@ -1,10 +1,11 @@
-"""While Muster is being left: gangs that were formed are completed, and no new one is begun."""
+"""While Muster is being uninstalled: gangs that were formed are completed, and no new one is begun."""
 
 from dataclasses import replace
 
 import pytest
 
-from muster.core.decide import Membership, decide
+from muster.core.decide import decide
+from muster.core.decision import Membership
 from muster.core.observed import Observed
 from muster.core.reasons import EventReason, Reason
 from tests.builders import a_gang, a_job, a_pod_group, a_workload
@@ -20,7 +21,6 @@ from tests.unit.core.seeing import (
     saw,
 )
 
-LEAVING = replace(RULES, draining=True)
 MINE = a_workload("mine").describing(JOB)
 MY_GROUP = a_pod_group("my-group").made_from(MINE)
 SUSPENDED = a_gang("test-job").uid("test-job-uid").suspended()
@@ -38,9 +38,9 @@ NOT_BEGUN = {
 
 
 @pytest.mark.parametrize("case", NOT_BEGUN)
-def test_no_new_gang_is_begun_and_that_is_told(case: str) -> None:
-    decision = decide(NOT_BEGUN[case], LEAVING)
-    assert (decision.reason, decision.membership, decision.action) == (Reason.BEING_LEFT, Membership.PLAIN, None)
+def test_while_draining_muster_begins_no_new_gang_and_posts_an_event(case: str) -> None:
+    decision = decide(replace(NOT_BEGUN[case], draining=True), RULES)
+    assert (decision.reason, decision.membership, decision.action) == (Reason.UNINSTALLING, Membership.PLAIN, None)
     assert decision.reason.event is EventReason.STANDING_ASIDE
 
 
@@ -58,5 +58,5 @@ AS_EVER: dict[str, Observed] = {
 
 
 @pytest.mark.parametrize("case", AS_EVER)
-def test_all_else_is_decided_as_ever(case: str) -> None:
-    assert decide(AS_EVER[case], LEAVING) == decide(AS_EVER[case], RULES)
+def test_while_draining_every_other_decision_stays_the_same(case: str) -> None:
+    assert decide(replace(AS_EVER[case], draining=True), RULES) == decide(AS_EVER[case], RULES)

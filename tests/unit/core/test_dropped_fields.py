@@ -32,18 +32,19 @@ def group(**fields: object) -> PodGroupBuilder:
 )
 def test_each_field_is_named_with_its_gate(field: str, gate: str) -> None:
     kept = {name: value for name, value in EVERYTHING.items() if name != field}
-    told = dropped_policy(group(**EVERYTHING).read(), group(**kept).read(), native=True)
-    assert told == (
-        f"The API server did not keep {field} (feature gate {gate} is off) of PodGroup g; the gang is scheduled without"
+    sentence = dropped_policy(group(**EVERYTHING).read(), group(**kept).read(), native=True)
+    assert sentence == (
+        f"The API server did not store these fields of PodGroup g: {field} (feature gate {gate} is off). "
+        "The gang is scheduled without them"
     )
 
 
 def test_several_fields_are_one_sentence() -> None:
-    told = dropped_policy(group(**EVERYTHING).read(), group().read(), native=True)
-    assert all(field in told for field in EVERYTHING)
+    sentence = dropped_policy(group(**EVERYTHING).read(), group().read(), native=True)
+    assert all(field in sentence for field in EVERYTHING)
 
 
-def test_a_default_in_its_place_does_not_hide_it() -> None:
+def test_a_default_does_not_hide_a_dropped_field() -> None:
     assert "disruptionMode" in dropped_policy(
         group(disruptionMode="PodGroup").read(), group(disruptionMode="Pod").read(), native=True
     )
@@ -57,7 +58,7 @@ def test_a_default_in_its_place_does_not_hide_it() -> None:
         pytest.param({}, {"priorityClassName": "default", "priority": 7, "disruptionMode": "Pod"}, id="more came back"),
     ],
 )
-def test_nothing_was_dropped(sent: Object, kept: Object) -> None:
+def test_no_sentence_when_the_server_keeps_every_field(sent: Object, kept: Object) -> None:
     assert not dropped_policy(group(**sent).read(), group(**kept).read(), native=True)
 
 
@@ -69,7 +70,7 @@ def test_a_workload_is_compared_by_its_template() -> None:
     assert not dropped_policy(sent.read(), sent.read(), native=True)
 
 
-def test_an_old_crd_has_no_gates() -> None:
-    told = dropped_policy(group(**EVERYTHING).read(), group().read(), native=False)
-    assert "muster crds install" in told
-    assert "gate" not in told
+def test_for_crds_the_sentence_names_the_install_command_and_no_gate() -> None:
+    sentence = dropped_policy(group(**EVERYTHING).read(), group().read(), native=False)
+    assert "muster crds install" in sentence
+    assert "gate" not in sentence

@@ -65,7 +65,7 @@ NOW = 1000.0
         ),
     ],
 )
-def test_what_is_done(standing: Standing, found: Lease | None, move: Move) -> None:
+def test_a_replica_decides_from_the_lease_that_it_reads(standing: Standing, found: Lease | None, move: Move) -> None:
     assert look(standing, found, ME, NOW)[1] == move
 
 
@@ -75,7 +75,7 @@ def test_a_leader_counts_from_before_its_write_and_stops_long_before_others_may_
     assert not leader.leads(NOW + 10)
 
 
-def test_who_sees_another_holder_stops_at_once() -> None:
+def test_a_leader_that_sees_another_holder_stops_at_once() -> None:
     leader = won(NEW, lease("me"), NOW, ME)
     assert not look(leader, lease("other", "2"), ME, NOW + 1)[0].leads(NOW + 1)
     assert not lost(leader).leads(NOW + 1)
@@ -164,14 +164,16 @@ def play(replicas: list[Replica], script: list[tuple[float, int, str]]) -> float
 
 @settings(max_examples=400, deadline=None)
 @given(clocks, steps)
-def test_two_never_lead_at_once(their_clocks: list[tuple[float, float]], script: list[tuple[float, int, str]]) -> None:
+def test_two_replicas_never_lead_at_once(
+    their_clocks: list[tuple[float, float]], script: list[tuple[float, int, str]]
+) -> None:
     api = Api()
     play([Replica(api, f"r{n}", rate, offset) for n, (rate, offset) in enumerate(their_clocks)], script)
 
 
 @settings(max_examples=200, deadline=None)
 @given(clocks, steps, st.booleans())
-def test_somebody_leads_in_the_end(
+def test_some_replica_leads_in_the_end(
     their_clocks: list[tuple[float, float]], script: list[tuple[float, int, str]], deleted: bool
 ) -> None:
     """Whatever happened, once calls go well again: also where the Lease was deleted by hand."""
@@ -188,28 +190,26 @@ def test_somebody_leads_in_the_end(
 
 
 def taken(taken_from: str, *noticed_by: str) -> Lease:
-    return Lease("2", UNINSTALL_HOLDER, 15, taken_from, frozenset(noticed_by))
+    return Lease("2", UNINSTALL_HOLDER, 15, taken_from, noticed_by)
 
 
 @pytest.mark.parametrize(
     ("found", "after_seconds"),
     [
-        pytest.param(taken("other", "third"), 10, id="who led has not said so: until he has surely stopped"),
+        pytest.param(taken("other", "third"), 10, id="the old leader has not signed: until it has surely stopped"),
         pytest.param(taken("other", "third", "other"), 0, id="who led has noticed"),
         pytest.param(taken("me"), 0, id="it was ours"),
         pytest.param(taken(""), 0, id="nobody led"),
     ],
 )
 @pytest.mark.parametrize("standing", [NEW, seen("other", NOW - 5)], ids=["it comes later", "it was there"])
-def test_no_replica_stands_aside_while_somebody_may_lead(
-    standing: Standing, found: Lease, after_seconds: float
-) -> None:
+def test_a_replica_drains_only_when_no_replica_can_lead(standing: Standing, found: Lease, after_seconds: float) -> None:
     standing, _ = look(standing, found, ME, NOW)
     assert standing.draining(ME, NOW + after_seconds)
     assert not after_seconds or not standing.draining(ME, NOW + after_seconds - 0.1)
 
 
-def test_once_another_holds_the_lease_gangs_are_begun_again() -> None:
+def test_replicas_stop_draining_once_another_replica_holds_the_lease() -> None:
     standing, _ = look(NEW, taken(""), ME, NOW)
     assert standing.draining(ME, NOW)
     assert not look(standing, lease("other", "3"), ME, NOW + 1)[0].draining(ME, NOW + 99)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from muster.core.eligibility import Policy, preset_group, skip_reason
+from muster.core.eligibility import preset_group, skip_reason
+from muster.core.policy import Policy
 from muster.core.reasons import Reason
 from tests.builders import JobBuilder, a_gang, a_job
 
@@ -97,7 +98,7 @@ def test_the_rows_of_the_in_tree_controller(job: JobBuilder, why: Reason | None)
         pytest.param(a_gang().having(parallelism=-3), Reason.NOT_PARALLEL, id="a negative number is not parallel"),
     ],
 )
-def test_what_else_keeps_a_job_from_becoming_a_gang(job: JobBuilder, why: Reason | None) -> None:
+def test_other_reasons_keep_a_job_from_becoming_a_gang(job: JobBuilder, why: Reason | None) -> None:
     assert skip_reason(job.view(), POLICY) is why
 
 
@@ -108,8 +109,8 @@ def test_the_operator_names_the_schedulers_and_the_namespaces() -> None:
     assert skip_reason(a_gang().in_namespace("quiet").view(), policy) is Reason.NAMESPACE_EXCLUDED
 
 
-def test_only_what_a_gang_job_loses_is_told() -> None:
-    """A Job that never could be a gang gets no event; one that could, and is left alone, does."""
+def test_only_a_job_that_could_be_a_gang_gets_an_event() -> None:
+    """A Job that never could be a gang gets no event; one that could be, and that Muster skips, does."""
     silent = {Reason.NOT_PARALLEL, Reason.NOT_INDEXED, Reason.COMPLETIONS_DIFFER, Reason.JOB_FINISHED}
     assert not any(reason.event for reason in silent)
     assert Reason.NODE_NAME_PRESET.event
@@ -144,12 +145,12 @@ BY_ANNOTATION = Policy(groups_by_annotation=True)
         ),
     ],
 )
-def test_where_groups_are_named_by_annotation(job: JobBuilder, group: str | None, why: Reason | None) -> None:
+def test_on_crd_profiles_an_annotation_names_the_group(job: JobBuilder, group: str | None, why: Reason | None) -> None:
     assert preset_group(job.view(), BY_ANNOTATION) == group
     assert skip_reason(job.view(), BY_ANNOTATION) is why
 
 
-def test_where_there_is_a_field_the_annotation_says_nothing() -> None:
+def test_on_the_built_in_api_the_annotation_is_ignored() -> None:
     job = a_gang().naming_group("mine").view()
     assert preset_group(job, POLICY) is None
     assert skip_reason(job, POLICY) is None

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from muster.api.keys import Uid
-from muster.core.decide import Decision, Membership, decide
+from muster.core.decide import decide
+from muster.core.decision import Decision, Membership
 from muster.core.gang_silence import (
+    GangWait,
     Outcome,
     Pace,
-    Wait,
     after_look,
     before_look,
     counted,
@@ -17,14 +18,14 @@ from muster.core.gang_silence import (
     has_ended,
     has_started,
     is_whole_again,
-    not_the_one,
+    may_not_report,
 )
 from muster.core.gang_status import Gang, GangEvent, MemberSummary, Silence, gang_of, scheduled_event
 from muster.core.observed import Observed
 from muster.core.reasons import EventReason, Reason, SilenceReason
 from tests.builders import JobBuilder, PodGroupBuilder, a_gang
 from tests.unit.core.seeing import RULES, our_workload, saw
-from tests.unit.core.test_gang_status import FULL, HALF, STARTED, VERDICT, gang, group, job, new
+from tests.unit.core.test_gang_status import BEGAN, FULL, HALF, STARTED, VERDICT, gang, group, job, new
 
 NOW, PACE = 100.0, Pace()
 NEW, RUNS = gang(new()), gang(STARTED, ready=4)
@@ -34,25 +35,25 @@ NO_ROOM = MemberSummary(4, 0, FULL, "p")
 DONE, FAILED = job(succeeded=4).finished().view(), job(succeeded=3).finished().view()
 
 
-def a_wait(**changes: object) -> Wait:
-    made = Wait(Uid("now"), started=False, since=0.0, watched=True, pause=5.0)
+def a_wait(**changes: object) -> GangWait:
+    made = GangWait(Uid("now"), started=False, since=0.0, watched=True, pause=5.0)
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
-def looked(gang: Gang, wait: Wait, posted: float | None = None) -> Outcome:
+def looked(gang: Gang, wait: GangWait, posted: float | None = None) -> Outcome:
     return after_look(gang, wait, NO_ROOM, posted, NOW, PACE)
 
 
-def held(gang: Gang, wait: Wait) -> Outcome | None:
-    return half_started(gang, wait, HALF, True, NOW, PACE)
+def held(gang: Gang, wait: GangWait, summary: MemberSummary = HALF) -> Outcome:
+    return half_started(gang, wait, summary, True, NOW, PACE)
 
 
 POSTED = looked(NEW, a_wait())
 IN_PARTS = a_wait(counting=CLAIMED, half=(CLAIMED.run, 0.0))
 
 SILENCES: dict[str, tuple[object, Silence]] = {
-    "another replica leads": (not_the_one(False, True), Silence(SilenceReason.NOT_LEADING)),
-    "not everything was listed yet": (not_the_one(True, False), Silence(SilenceReason.STORE_NOT_SYNCED)),
+    "another replica leads": (may_not_report(False, True), Silence(SilenceReason.NOT_LEADING)),
+    "not everything was listed yet": (may_not_report(True, False), Silence(SilenceReason.CACHE_NOT_SYNCED)),
     "it came just now, and the scheduler has not spoken": (
         before_look(NEW, a_wait(since=98.0), NOW, PACE),
         Silence(SilenceReason.TOO_EARLY, 8.0),
@@ -77,6 +78,15 @@ SILENCES: dict[str, tuple[object, Silence]] = {
     "half of it started a moment ago": (
         held(NEW, a_wait(half=(NEW.run, 98.0))),
         Silence(SilenceReason.TOO_EARLY),
+    ),
+    "it had its nodes, and lost some": (held(NEW, a_wait(started=True)), Silence(SilenceReason.NO_PART_STARTED)),
+    "nobody knows whether it had its nodes": (
+        held(CLAIMED, a_wait(watched=False)),
+        Silence(SilenceReason.NO_PART_STARTED),
+    ),
+    "it had its nodes before": (
+        has_started(CLAIMED, a_wait(started=True), at_once=4, recent=True),
+        Silence(SilenceReason.HAD_ITS_NODES),
     ),
     "its pods started one after the other": (
         has_started(CLAIMED, IN_PARTS, at_once=2, recent=True),
@@ -112,7 +122,8 @@ def still_suspended() -> JobBuilder:
 
 def seen_gang(job: JobBuilder, group: PodGroupBuilder | None, adopt_existing_only: bool = False) -> Gang | Silence:
     seen = saw(job, [our_workload(job)], [group] if group else [], pods=None)
-    return gang_of(seen, decide(seen, RULES), adopt_existing_only)
+    rules = replace(RULES, adopt_existing_only=adopt_existing_only)
+    return gang_of(seen, decide(seen, rules), rules)
 
 
 def somebody_s() -> PodGroupBuilder:
@@ -138,25 +149,25 @@ NO_GANG = {
 
 
 @pytest.mark.parametrize(("job", "group", "reason"), NO_GANG.values(), ids=NO_GANG)
-def test_there_is_nothing_to_tell(
+def test_a_gang_that_muster_cannot_judge_is_a_silence(
     job: JobBuilder, group: PodGroupBuilder | None, reason: Reason | SilenceReason
 ) -> None:
     only_some = reason is SilenceReason.POD_GROUP_NOT_OURS
     assert seen_gang(job, group, adopt_existing_only=only_some) == Silence(reason)
 
 
-def test_a_group_that_the_store_does_not_have_is_not_spoken_of() -> None:
+def test_a_group_that_the_store_does_not_have_is_a_silence() -> None:
     seen = saw(job(), [our_workload(job())], [], pods=None)
     followed = Decision(Reason.GROUP_FOLLOWED, Membership.JOIN, "another")
-    assert gang_of(seen, followed) == Silence(SilenceReason.POD_GROUP_UNKNOWN)
+    assert gang_of(seen, followed, RULES) == Silence(SilenceReason.POD_GROUP_UNKNOWN)
 
 
 def test_a_job_that_is_gone_has_no_gang() -> None:
     seen = Observed(None)
-    assert gang_of(seen, decide(seen, RULES)) == Silence(Reason.JOB_GONE)
+    assert gang_of(seen, decide(seen, RULES), RULES) == Silence(Reason.JOB_GONE)
 
 
-def test_there_is_something_to_tell_of_a_gang() -> None:
+def test_a_gang_with_its_group_is_no_silence() -> None:
     found = seen_gang(job(), group())
     assert isinstance(found, Gang)
     assert found.needed == 4
@@ -170,6 +181,10 @@ SPOKEN: dict[str, tuple[object, EventReason]] = {
         held(NEW, a_wait(half=(NEW.run, 90.0))),
         EventReason.GANG_NOT_HELD,
     ),
+    "it was half started before muster saw it": (
+        held(CLAIMED, a_wait(watched=False, half=(CLAIMED.run, 90.0)), replace(HALF, waiting_since=BEGAN)),
+        EventReason.GANG_NOT_HELD,
+    ),
     "it started in parts, and now all have a node at once": (has_started(CLAIMED, IN_PARTS, 4, True), ALL_NODES),
     "it waited here, however long ago": (has_started(RUNS, a_wait(), 4, False), ALL_NODES),
     "it started just now": (has_started(RUNS, None, 4, True), ALL_NODES),
@@ -179,22 +194,20 @@ SPOKEN: dict[str, tuple[object, EventReason]] = {
 
 
 @pytest.mark.parametrize(("outcome", "reason"), SPOKEN.values(), ids=SPOKEN)
-def test_what_is_posted(outcome: object, reason: EventReason) -> None:
+def test_a_change_of_the_gang_is_posted(outcome: object, reason: EventReason) -> None:
     assert isinstance(outcome, GangEvent)
     assert outcome.reason is reason
 
 
 NOTHING_TO_SAY = {
-    "it is the leader, and has synced": not_the_one(True, True),
+    "it is the leader, and has synced": may_not_report(True, True),
     "it has waited long enough": before_look(NEW, a_wait(since=90.0), NOW, PACE),
     "something changed since the last look": before_look(REFUSED, a_wait(looked_at=NEW.shown), NOW, PACE),
-    "it had its nodes, and lost some": held(NEW, a_wait(started=True)),
-    "nobody knows whether it had its nodes": held(NEW, a_wait(watched=False)),
 }
 
 
 @pytest.mark.parametrize("outcome", NOTHING_TO_SAY.values(), ids=NOTHING_TO_SAY)
-def test_when_there_is_no_reason_for_a_silence(outcome: object) -> None:
+def test_without_a_reason_there_is_no_silence(outcome: object) -> None:
     assert outcome is None
 
 

@@ -1,4 +1,6 @@
-"""What is told of a gang, from its group's condition and its members."""
+"""The events about a gang, from its group's condition and its members."""
+
+from dataclasses import replace
 
 import pytest
 
@@ -11,20 +13,22 @@ from muster.core.gang_status import (
     not_held_event,
     scheduled_event,
     summary_of,
+    was_never_whole,
 )
 from muster.core.reasons import EventReason
 from tests.builders import JobBuilder, PodBuilder, PodGroupBuilder, a_gang, a_pod
 from tests.unit.core.seeing import our_group
 
 BEFORE, BEGAN, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:10Z", "2026-01-01T00:00:20Z"
+AFTER = "2026-01-01T00:00:30Z"
 VERDICT = "0/1 placements are available"
 FULL = "0/3 nodes are available: 3 Insufficient cpu."
 GENERIC = "pod group is unschedulable, waiting for minCount pods from a gang to be scheduled"
 
 
 def job(resumed: str = BEGAN, **status: object) -> JobBuilder:
-    told = [{"type": "Suspended", "status": "False", "lastTransitionTime": resumed}] if resumed else []
-    return a_gang().uid("now").with_status(conditions=told, **status)
+    conditions = [{"type": "Suspended", "status": "False", "lastTransitionTime": resumed}] if resumed else []
+    return a_gang().uid("now").with_status(conditions=conditions, **status)
 
 
 def group() -> PodGroupBuilder:
@@ -59,7 +63,7 @@ def gang(group: PodGroupBuilder, resumed: str = BEGAN, **status: object) -> Gang
         pytest.param(gang(group().scheduled(when=BEFORE), ""), True, False, id="it was never suspended"),
     ],
 )
-def test_what_is_known_without_a_look_at_the_members(gang: Gang, claimed: bool, whole: bool) -> None:
+def test_the_condition_alone_shows_whether_a_gang_is_claimed_and_whole(gang: Gang, claimed: bool, whole: bool) -> None:
     assert (gang.is_claimed, gang.is_whole) == (claimed, whole)
 
 
@@ -82,31 +86,37 @@ def pod(name: str, *, created: str = BEGAN) -> PodBuilder:
             id="two go",
         ),
         pytest.param(
-            [pod("a").bound().phase("Failed"), pod("b")], MemberSummary(1, 0, "", "uid-b"), id="one has ended"
+            [pod("a").bound().phase("Failed"), pod("b")],
+            MemberSummary(1, 0, "", "uid-b", waiting_since=BEGAN),
+            id="one has ended",
         ),
         pytest.param(
             [pod("a"), pod("b", created=BEFORE)],
-            MemberSummary(2, 0, "", "uid-b"),
+            MemberSummary(2, 0, "", "uid-b", waiting_since=BEFORE),
             id="the oldest one without a node counts",
         ),
         pytest.param(
             [pod("a").unschedulable(GENERIC), pod("b").unschedulable(FULL)],
-            MemberSummary(2, 0, FULL, "uid-a"),
+            MemberSummary(2, 0, FULL, "uid-a", waiting_since=BEGAN),
             id="the words that say something",
         ),
-        pytest.param([pod("a").unschedulable(GENERIC)], MemberSummary(1, 0, GENERIC, "uid-a"), id="no better words"),
+        pytest.param(
+            [pod("a").unschedulable(GENERIC)],
+            MemberSummary(1, 0, GENERIC, "uid-a", waiting_since=BEGAN),
+            id="no better words",
+        ),
         pytest.param(
             [pod("a").unschedulable(FULL).bound()], MemberSummary(1, 1, bound_since=BEGAN), id="words of the past"
         ),
     ],
 )
-def test_the_members(pods: list[PodBuilder], summary: MemberSummary) -> None:
+def test_the_summary_counts_the_members(pods: list[PodBuilder], summary: MemberSummary) -> None:
     assert summary_of(each.view() for each in pods) == summary
 
 
-HINT = "if it stays so, the Job's own events say why the others are not created"
+HINT = "if this lasts, the Job's other events say why the remaining pods are not created"
 ENDED = "1 succeeded, and the scheduler counts only pods that have not ended"
-SCHEDULED = f"The gang of 4 has its nodes (PodGroup {group().name})"
+SCHEDULED = f"The gang of 4 is scheduled (PodGroup {group().name})"
 
 
 @pytest.mark.parametrize(
@@ -123,7 +133,7 @@ SCHEDULED = f"The gang of 4 has its nodes (PodGroup {group().name})"
         pytest.param(
             gang(group()),
             MemberSummary(4, 0),
-            "All 4 pods exist, and no scheduler has said anything about them yet",
+            "All 4 pods exist, and no scheduler has reported on them yet",
             id="silence",
         ),
         pytest.param(
@@ -144,7 +154,7 @@ SCHEDULED = f"The gang of 4 has its nodes (PodGroup {group().name})"
             f"3 of the gang's 4 pods exist; {HINT}",
             id="old words, and one has gone since",
         ),
-        pytest.param(gang(group()), MemberSummary(4, 4), SCHEDULED, id="all have nodes before the condition says so"),
+        pytest.param(gang(group()), MemberSummary(4, 4), SCHEDULED, id="all have nodes before the condition is true"),
         pytest.param(gang(STARTED), MemberSummary(4, 4), SCHEDULED, id="all start"),
         pytest.param(gang(STARTED, succeeded=3), MemberSummary(1, 1), SCHEDULED, id="the rest runs on"),
         pytest.param(gang(STARTED), MemberSummary(3, 3), SCHEDULED, id="nobody waits for a node"),
@@ -169,7 +179,9 @@ SCHEDULED = f"The gang of 4 has its nodes (PodGroup {group().name})"
         pytest.param(gang(STARTED), MemberSummary(0, 0), f"0 of the gang's 4 pods exist; {HINT}", id="all were lost"),
     ],
 )
-def test_what_is_told(gang: Gang, summary: MemberSummary, message: str) -> None:
+def test_the_event_says_that_the_gang_is_scheduled_or_why_it_waits(
+    gang: Gang, summary: MemberSummary, message: str
+) -> None:
     event = gang_event(gang, summary, started=gang.is_claimed)
     assert event.message == message
     assert event.reason is (EventReason.GANG_SCHEDULED if message is SCHEDULED else EventReason.GANG_WAITING)
@@ -186,9 +198,11 @@ CLAIMED = {
 
 
 @pytest.mark.parametrize(("gang", "summary", "scheduled"), CLAIMED.values(), ids=CLAIMED)
-def test_a_claim_of_the_scheduler_is_counted(gang: Gang, summary: MemberSummary, scheduled: bool) -> None:
-    told = gang_event(gang, summary, started=False).reason
-    assert (told is EventReason.GANG_SCHEDULED) is scheduled
+def test_muster_checks_the_scheduler_s_claim_against_the_bound_members(
+    gang: Gang, summary: MemberSummary, scheduled: bool
+) -> None:
+    reason = gang_event(gang, summary, started=False).reason
+    assert (reason is EventReason.GANG_SCHEDULED) is scheduled
 
 
 HALF = MemberSummary(4, 2, FULL, "p", bound_since=BEGAN)
@@ -209,12 +223,33 @@ NOT_HELD = {
 
 
 @pytest.mark.parametrize(("gang", "summary", "not_held"), NOT_HELD.values(), ids=NOT_HELD)
-def test_what_proves_that_nobody_holds_gangs(gang: Gang, summary: MemberSummary, not_held: bool) -> None:
+def test_members_that_started_alone_prove_that_no_scheduler_holds_the_gang(
+    gang: Gang, summary: MemberSummary, not_held: bool
+) -> None:
     assert is_not_held(gang, summary) is not_held
 
 
+CALLED = new().scheduled(when=LATER)
+OLDER, TOGETHER, NEWER = (replace(HALF, waiting_since=when) for when in (BEGAN, LATER, AFTER))
+NEVER_WHOLE = {
+    "one that waits is older than the claim": (gang(CALLED), OLDER, True),
+    "they came in the same second": (gang(CALLED), TOGETHER, True),
+    "one that waits came later, perhaps for a lost one": (gang(CALLED), NEWER, False),
+    "nobody waits": (gang(CALLED), MemberSummary(4, 4, bound_since=BEGAN), False),
+    "the scheduler has not spoken": (gang(new()), OLDER, False),
+    "the gang does not need all pods": (Gang(job().view(), CALLED.read(), 3, BEGAN), OLDER, False),
+}
+
+
+@pytest.mark.parametrize(("gang", "summary", "never"), NEVER_WHOLE.values(), ids=NEVER_WHOLE)
+def test_a_member_that_is_older_than_the_claim_and_waits_proves_that_the_claim_is_false(
+    gang: Gang, summary: MemberSummary, never: bool
+) -> None:
+    assert was_never_whole(gang, summary) is never
+
+
 @pytest.mark.parametrize(("native", "cause"), [(True, "feature gate GangScheduling is off"), (False, "does not wait")])
-def test_who_does_not_hold_the_gang_is_named_once_per_run(native: bool, cause: str) -> None:
+def test_the_event_names_what_does_not_hold_the_gang_once_per_run(native: bool, cause: str) -> None:
     event = not_held_event(gang(new()), HALF, native)
     assert event.message.startswith("2 of the gang's 4 pods started without the others; ")
     assert cause in event.message
@@ -236,17 +271,17 @@ WAITS = gang_event(gang(group()), MemberSummary(4, 0, FULL, "p"), started=False)
         pytest.param(gang(STARTED), MemberSummary(4, 0, FULL, "p"), False, id="after it ran"),
     ],
 )
-def test_which_wait_is_the_same_wait(gang: Gang, summary: MemberSummary, same: bool) -> None:
+def test_equal_waits_have_the_same_identity(gang: Gang, summary: MemberSummary, same: bool) -> None:
     assert (gang_event(gang, summary, started=gang.is_claimed).identity == WAITS.identity) is same
 
 
-def test_each_loss_and_each_run_is_an_occasion_of_its_own() -> None:
+def test_each_loss_and_each_run_has_an_event_of_its_own() -> None:
     one, other = (gang_event(gang(STARTED), MemberSummary(4, 3, FULL, first), started=True) for first in ("p", "q"))
     resumed = gang(STARTED, LATER)
     ends = [scheduled_event(gang(STARTED)), scheduled_event(gang(STARTED), one.occasion), scheduled_event(resumed)]
     assert len({event.identity for event in (one, other, *ends)}) == 5
 
 
-def test_a_pod_without_a_word_of_the_scheduler() -> None:
+def test_a_pod_without_a_condition_has_no_message() -> None:
     view = PodView.parse(a_pod().build())
     assert (view.unschedulable, view.created) == ("", "")

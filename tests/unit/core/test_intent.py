@@ -78,7 +78,7 @@ def test_a_pod_mode_of_v1alpha2_is_single() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     {
         "nothing": ("", "must be an object with the fields: "),
         "a word": ("gang", '"gang" must be an object with the fields: '),
@@ -87,7 +87,10 @@ def test_a_pod_mode_of_v1alpha2_is_single() -> None:
         "no YAML": ("policy: {", "must be YAML or JSON: "),
         "a tab": ("policy:\n\tgang: {}", "must be YAML or JSON: "),
         "a key twice": ("policy: {gang: {}, gang: {}}", "a key is given twice"),
-        "one meaning twice": ("policy: {gang: {}}\nschedulingPolicy: {gang: {}}", "must be given once"),
+        "one meaning twice": (
+            "policy: {gang: {}}\nschedulingPolicy: {gang: {}}",
+            "is a second spelling of a field that is already set: set only one",
+        ),
         "an alias": ("policy: &a {gang: {}}\nconstraints: *a", "an alias (*) is not allowed"),
         "a tag": ("policy: !!python/object:os.system {}", "must be YAML or JSON: "),
         "no policy": ("policy: {}", "policy: [] must specify exactly one of: basic, gang"),
@@ -96,7 +99,7 @@ def test_a_pod_mode_of_v1alpha2_is_single() -> None:
         "a huge count": (f"policy: {{gang: {{minCount: {10**30}}}}}", "policy.gang.minCount: "),
         "a count of groups": (
             "policy: {gang: {minGroupCount: 2}}",
-            "policy.gang.minGroupCount: 2 is not a field that is known here, which are: minCount",
+            "policy.gang.minGroupCount: 2 is an unknown field (the fields are: minCount)",
         ),
         "a word that v1alpha2 has not": ("disruptionMode: Gang", 'disruptionMode: "Gang" must be an object'),
         "two topologies": (
@@ -107,29 +110,29 @@ def test_a_pod_mode_of_v1alpha2_is_single() -> None:
             json.dumps({"resourceClaims": [{"name": f"c{n}", "resourceClaimName": "x"} for n in range(5)]}),
             "resourceClaims: 5 claims: must have at most 4",
         ),
-        "a field that nobody knows": ("queue: fast", 'queue: "fast" is not a field that is known here, which are: '),
+        "a field that nobody knows": ("queue: fast", 'queue: "fast" is an unknown field (the fields are: '),
         "below a whole Job": (
             "spec: {scheduling: {policy: {gang: {minCount: 0}}}}",
             "spec.scheduling.policy.gang.minCount: 0 must be at least 1",
         ),
         "too long": ("#" * (MAX_INTENT + 1), f"must have at most {MAX_INTENT} characters"),
-        "too deep": ("[" * 4000, "must not be nested so deep"),
-        "half a character as a name": ('{"\\ud800": 1}', "must be valid Unicode"),
-        "half a character in a value": ('{"policy": {"gang": {"minCount": "\\udfff"}}}', "must be valid Unicode"),
-        "half a character in YAML": ('policy: ["\\ud800"]', "must be valid Unicode"),
-        "control characters": ('"policy\\e[31m\\n": 1', "policy\\x1b[31m\\n: 1 is not a field"),
+        "too deep": ("[" * 4000, "must have at most 32 nested levels"),
+        "an unpaired surrogate as a name": ('{"\\ud800": 1}', "must be valid Unicode"),
+        "an unpaired surrogate in a value": ('{"policy": {"gang": {"minCount": "\\udfff"}}}', "must be valid Unicode"),
+        "an unpaired surrogate in YAML": ('policy: ["\\ud800"]', "must be valid Unicode"),
+        "control characters": ('"policy\\e[31m\\n": 1', "policy\\x1b[31m\\n: 1 is an unknown field"),
     }.values(),
 )
-def test_what_is_wrong_is_one_sentence_by_field(text: str, told: str) -> None:
+def test_each_mistake_is_one_sentence_with_its_field(text: str, expected: str) -> None:
     intent = read_intent(text)
     assert intent.asked is None
     assert not intent.opted_out
     sentences = "; ".join(map(str, intent.errors))
-    assert told in sentences
+    assert expected in sentences
     assert sentences.isprintable()
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     text = "policy: {gang: {minCount: 0}}\nconstraints: {topology: [{level: '/'}]}\ndisruption: {both: {}}"
     places = {str(error.path) for error in read_intent(text).errors}
     assert {"policy.gang.minCount", "constraints.topology[0].level", "disruption.both"} <= places
@@ -155,7 +158,7 @@ FIELDS = st.sampled_from(
     ]
 )
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=20)
-"""Also half characters, which JSON and YAML can escape."""
+"""Also unpaired surrogates, which JSON and YAML can escape."""
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS | FIELDS
 values = st.recursive(
     leaves,
@@ -175,21 +178,21 @@ def is_well_behaved(text: str) -> None:
 
 
 @given(st.text(max_size=300))
-def test_no_text_is_more_than_a_sentence(text: str) -> None:
+def test_any_text_gives_an_intent_or_one_sentence(text: str) -> None:
     is_well_behaved(text)
 
 
 @given(st.text(alphabet="{}[]:,&*!|>'\"%@`#-?\n\t ab0", max_size=200))
-def test_no_punctuation_is_more_than_a_sentence(text: str) -> None:
+def test_any_punctuation_gives_an_intent_or_one_sentence(text: str) -> None:
     is_well_behaved(text)
 
 
 @given(values)
-def test_no_value_is_more_than_a_sentence(value: Any) -> None:
+def test_any_value_gives_an_intent_or_one_sentence(value: Any) -> None:
     is_well_behaved(json.dumps(value))
 
 
-def test_a_bug_of_ours_is_an_error_of_the_intent_and_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_in_muster_is_an_error_of_the_intent_and_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
     def trip(*_: object) -> None:
         raise ZeroDivisionError
 

@@ -1,19 +1,19 @@
-"""What people are told about the annotation: what is wrong with it, and what comes too late."""
+"""The warnings about the annotation: mistakes, and changes that come too late."""
 
 import pytest
 
-from muster.core.intent_warnings import MOST, Complaint, complaints
+from muster.core.intent_warnings import MOST, IntentWarning, intent_warnings
 from muster.core.policy import Policy
 from muster.core.reasons import EventReason
 from tests.builders import JobBuilder, PodGroupBuilder, a_gang, a_job, a_pod_group
 
 DEFAULTS = Policy()
 ZONED = {"topology": [{"key": "zone"}]}
-OR_DROPPED = " (if that was asked for from the start, see PolicyDropped)"
+OR_DROPPED = " (if the annotation had this value when the Job was created, see the event PolicyDropped)"
 
 
-def about(job: JobBuilder, group: PodGroupBuilder | None = None, policy: Policy = DEFAULTS) -> list[Complaint]:
-    return list(complaints(job.view(), group.read() if group else None, policy))
+def about(job: JobBuilder, group: PodGroupBuilder | None = None, policy: Policy = DEFAULTS) -> list[IntentWarning]:
+    return list(intent_warnings(job.view(), group.read() if group else None, policy))
 
 
 def a_group(**spec: object) -> PodGroupBuilder:
@@ -33,26 +33,26 @@ def a_group(**spec: object) -> PodGroupBuilder:
         pytest.param(a_gang().asking("wrong").in_namespace("kube-system"), id="wrong, where Muster has no business"),
     ],
 )
-def test_nothing_is_told(job: JobBuilder) -> None:
+def test_a_correct_annotation_gives_no_warning(job: JobBuilder) -> None:
     assert about(job) == []
 
 
-def test_all_that_is_wrong_is_one_event_and_a_warning_each() -> None:
-    (told,) = about(a_gang().asking("policy: {gang: {minCount: 0}}\nqueue: fast"))
-    assert told.event is EventReason.INTENT_IGNORED
+def test_all_mistakes_are_one_event_and_one_warning_each() -> None:
+    (warning,) = about(a_gang().asking("policy: {gang: {minCount: 0}}\nqueue: fast"))
+    assert warning.event is EventReason.INTENT_IGNORED
     ignored = "muster.dev/scheduling is ignored, as if it were not there: "
-    assert told.sentence.startswith(ignored)
-    assert told.sentence.count(";") == len(told.warnings) - 1
-    assert any(each == f"{ignored}policy.gang.minCount: 0 must be at least 1" for each in told.warnings)
+    assert warning.sentence.startswith(ignored)
+    assert warning.sentence.count(";") == len(warning.warnings) - 1
+    assert any(each == f"{ignored}policy.gang.minCount: 0 must be at least 1" for each in warning.warnings)
 
 
-def test_who_makes_very_many_mistakes_is_told_of_the_first() -> None:
-    (told,) = about(a_gang().asking("\n".join(f"k{n}: 1" for n in range(300))))
-    assert len(told.warnings) == MOST + 1
-    assert told.warnings[-1].endswith(f"and {300 - MOST} more")
+def test_of_many_mistakes_only_the_first_are_reported() -> None:
+    (warning,) = about(a_gang().asking("\n".join(f"k{n}: 1" for n in range(300))))
+    assert len(warning.warnings) == MOST + 1
+    assert warning.warnings[-1].endswith(f"and {300 - MOST} more")
 
 
-def test_a_group_that_was_made_meanwhile_does_not_change_what_is_told() -> None:
+def test_a_group_that_exists_does_not_change_the_warnings() -> None:
     job = a_gang().asking("policy: {gang: {minCount: 9}}")
     assert about(job) == about(job, a_group())
 
@@ -64,11 +64,11 @@ def test_a_group_that_was_made_meanwhile_does_not_change_what_is_told() -> None:
         (a_gang().having(managedBy="example.com/another"), "spec.managedBy gives the Job to another controller"),
     ],
 )
-def test_what_is_overruled_is_told(job: JobBuilder, sentence: str) -> None:
+def test_muster_warns_about_an_intent_that_another_field_overrules(job: JobBuilder, sentence: str) -> None:
     assert about(job) == []
-    (told,) = about(job.asking("policy: {gang: {}}"))
-    assert told.event is EventReason.INTENT_IGNORED
-    assert sentence in told.sentence
+    (warning,) = about(job.asking("policy: {gang: {}}"))
+    assert warning.event is EventReason.INTENT_IGNORED
+    assert sentence in warning.sentence
 
 
 @pytest.mark.parametrize(
@@ -97,26 +97,30 @@ def test_what_is_overruled_is_told(job: JobBuilder, sentence: str) -> None:
             [f"its resource claims is none, not a{OR_DROPPED}"],
             id="claims",
         ),
-        pytest.param("none", a_group(), ["its pods stay in it, although the Job asks for 'none'"], id="none"),
+        pytest.param(
+            "none", a_group(), ["the pods stay in that group, although the Job now requests 'none'"], id="none"
+        ),
         pytest.param(None, a_group(), [], id="never asked"),
         pytest.param(None, a_group().basic(), [], id="a Basic group of another setting"),
         pytest.param(None, a_group(schedulingConstraints=ZONED), ["its topology is zone, not none"], id="taken away"),
     ],
 )
-def test_a_change_after_the_group_was_made(intent: str | None, group: PodGroupBuilder, changes: list[str]) -> None:
+def test_muster_warns_about_a_change_after_the_group_was_created(
+    intent: str | None, group: PodGroupBuilder, changes: list[str]
+) -> None:
     job = a_gang().asking(intent) if intent is not None else a_gang()
-    told = about(job, group)
-    assert [part for each in told for part in each.parts] == changes
-    if told:
-        assert told[0].event is EventReason.INTENT_WITHOUT_EFFECT
-        assert "has no effect on PodGroup train-group, which was made already: " in told[0].sentence
+    found = about(job, group)
+    assert [part for each in found for part in each.parts] == changes
+    if found:
+        assert found[0].event is EventReason.INTENT_WITHOUT_EFFECT
+        assert "has no effect on PodGroup train-group, which already exists: " in found[0].sentence
 
 
-def test_a_gang_that_shrank_with_its_unfinished_pods_is_no_change_of_anybody() -> None:
+def test_a_gang_that_muster_resized_is_no_change_by_the_user() -> None:
     job = a_gang().asking("policy: {gang: {}}").with_status(succeeded=1)
     assert about(job, a_group().gang(3)) == []
 
 
-def test_a_job_out_of_scope_is_told_which_setting_it_takes() -> None:
-    (told,) = about(a_job().having(parallelism=4).asking("policy: {gang: {}}"))
-    assert "`scope: all-jobs`" in told.sentence
+def test_the_warning_names_the_setting_that_a_job_out_of_scope_needs() -> None:
+    (warning,) = about(a_job().having(parallelism=4).asking("policy: {gang: {}}"))
+    assert "`scope: all-jobs`" in warning.sentence

@@ -24,7 +24,7 @@ def a_memo(budget: int) -> tuple[Memo[[str], int], list[str]]:
     return Memo(length, budget, lambda text: (text,)), asked
 
 
-def test_the_latest_are_remembered_as_far_as_they_fit() -> None:
+def test_a_memo_keeps_the_latest_answers_that_fit() -> None:
     memo, asked = a_memo(3 * (ENTRY_BYTES + 200))
     for text in ("a", "b", "a", "c", "d", "a", "b"):
         assert memo(text) == 1
@@ -32,7 +32,7 @@ def test_the_latest_are_remembered_as_far_as_they_fit() -> None:
     assert len(memo) == 3
 
 
-def test_one_that_is_too_large_is_not_remembered() -> None:
+def test_a_memo_does_not_keep_an_answer_that_is_too_large() -> None:
     memo, asked = a_memo(3 * (ENTRY_BYTES + 200))
     assert memo("x" * 100_000) == memo("x" * 100_000) == 100_000
     assert len(asked) == 2
@@ -40,14 +40,14 @@ def test_one_that_is_too_large_is_not_remembered() -> None:
 
 
 @given(st.lists(st.text(max_size=2_000)))
-def test_the_weight_never_passes_the_budget(texts: list[str]) -> None:
+def test_the_weight_of_a_memo_stays_within_its_budget(texts: list[str]) -> None:
     memo, _ = a_memo(20_000)
     for text in texts:
         memo(text)
         assert 0 <= memo.weight <= 20_000
 
 
-def test_intents_stay_within_their_budget_also_the_worst() -> None:
+def test_the_largest_intents_stay_within_their_budget() -> None:
     """Many mistakes with large values, in characters of four bytes."""
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
@@ -69,7 +69,7 @@ jobs = st.builds(
 
 
 @given(jobs, st.booleans(), st.booleans())
-def test_a_remembered_request_is_the_job_s_own(job: JobBuilder, opt_in: bool, basic: bool) -> None:
+def test_a_remembered_request_equals_a_new_one(job: JobBuilder, opt_in: bool, basic: bool) -> None:
     view, policy = job.view(), Policy(opt_in=opt_in, basic_for_others=basic)
     first, again = request_of(view, policy), request_of.__wrapped__(view, policy)
     assert (first.why, first.asked, first.config, first.errors) == (again.why, again.asked, again.config, again.errors)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.core.ownership import controls, is_leftover, pod_groups_of, workloads_of
+from muster.core.ownership import controls, is_leftover, pod_groups_of, serves, workloads_of
 from tests.builders import PodGroupBuilder, WorkloadBuilder, a_gang, a_pod_group, a_workload
 
 JOB = a_gang("train").uid("now")
@@ -39,7 +39,7 @@ EARLIER = a_gang("train").uid("before")
         pytest.param(a_workload().referring_to("batch", "CronJob", "train"), False, id="a CronJob of that name"),
     ],
 )
-def test_which_workloads_are_the_job_s(workload: WorkloadBuilder, counts: bool) -> None:
+def test_a_workload_belongs_to_a_job_by_reference(workload: WorkloadBuilder, counts: bool) -> None:
     assert bool(workloads_of(JOB.view(), [workload.read()])) is counts
 
 
@@ -53,11 +53,11 @@ def test_which_workloads_are_the_job_s(workload: WorkloadBuilder, counts: bool) 
         pytest.param(a_pod_group("wl"), False, id="made from none, however it is named"),
     ],
 )
-def test_which_pod_groups_are_the_workload_s(group: PodGroupBuilder, counts: bool) -> None:
+def test_a_pod_group_belongs_to_a_workload_by_reference(group: PodGroupBuilder, counts: bool) -> None:
     assert bool(pod_groups_of(JOB.view(), a_workload("wl").read(), [group.read()])) is counts
 
 
-def test_what_is_being_deleted_counts_only_if_nothing_else_is_there() -> None:
+def test_a_workload_that_is_being_deleted_counts_only_if_there_is_no_other() -> None:
     going = a_workload("going").describing(JOB).being_deleted().read()
     staying = a_workload("staying").describing(JOB).read()
     assert workloads_of(JOB.view(), [going, staying]) == [staying]
@@ -69,3 +69,26 @@ def test_control_is_by_uid() -> None:
     assert not controls(JOB.view(), a_pod_group().controlled_by(EARLIER).read().metadata)
     assert not controls(JOB.view(), a_pod_group().read().metadata)
     assert not is_leftover(a_pod_group().read().metadata, JOB.view())
+
+
+WANTED_WORKLOAD = a_workload("wl").describing(JOB).controlled_by(JOB)
+WANTED_GROUP = a_pod_group("g").naming_workload("wl").controlled_by(JOB)
+NAME_TAKEN: dict[str, tuple[WorkloadBuilder | PodGroupBuilder, bool]] = {
+    "a Workload that another replica made": (WANTED_WORKLOAD, True),
+    "a Workload that a user made for the Job": (a_workload("wl").describing(JOB), True),
+    "a Workload of an earlier Job": (a_workload("wl").describing(JOB).controlled_by(EARLIER), False),
+    "a Workload that describes no Job": (a_workload("wl"), False),
+    "a PodGroup that another replica made": (WANTED_GROUP, True),
+    "a PodGroup that a user made from the Workload": (a_pod_group("g").naming_workload("wl"), True),
+    "a PodGroup of an earlier Job": (a_pod_group("g").naming_workload("wl").controlled_by(EARLIER), False),
+    "a PodGroup that was made from another Workload": (a_pod_group("g").naming_workload("other"), False),
+}
+
+
+@pytest.mark.parametrize(("found", "expected"), NAME_TAKEN.values(), ids=NAME_TAKEN)
+def test_what_has_the_name_already_serves_if_it_is_there_for_the_same_job(
+    found: WorkloadBuilder | PodGroupBuilder, expected: bool
+) -> None:
+    wanted = WANTED_WORKLOAD if isinstance(found, WorkloadBuilder) else WANTED_GROUP
+    assert serves(found.read(), wanted.read(), JOB.view()) is expected
+    assert not serves(found.read(), wanted.read(), None)

@@ -8,9 +8,9 @@ from muster.core.podgroup_rules import (
     MarkScheduled,
     PriorityClass,
     Refused,
-    RemoveProtection,
+    RemoveFinalizer,
     check_template,
-    keep,
+    protection_step,
     resolve_priority,
 )
 from tests.builders import Object, PodBuilder, PodGroupBuilder, WorkloadBuilder, a_pod, a_pod_group, a_workload
@@ -41,7 +41,7 @@ def without_workload_ref() -> PodGroupBuilder:
         ),
     ],
 )
-def test_a_template_that_can_be_used(group: PodGroupBuilder, workload: WorkloadBuilder | None) -> None:
+def test_a_pod_group_of_a_usable_template_is_accepted(group: PodGroupBuilder, workload: WorkloadBuilder | None) -> None:
     assert check_template(group.read(), workload.read() if workload else None) is None
 
 
@@ -61,7 +61,7 @@ def test_a_template_that_can_be_used(group: PodGroupBuilder, workload: WorkloadB
         ),
     ],
 )
-def test_a_template_that_cannot_be_used(workload: WorkloadBuilder | None, message: str) -> None:
+def test_a_pod_group_of_an_unusable_template_is_refused(workload: WorkloadBuilder | None, message: str) -> None:
     group = a_pod_group().naming_workload("w").read()
     assert check_template(group, workload.read() if workload else None) == Refused(message)
 
@@ -98,7 +98,9 @@ USUAL, OTHER_USUAL = PriorityClass("usual", 7, is_default=True), PriorityClass("
         pytest.param(a_pod_group(), [USUAL, OTHER_USUAL], Completed("other", 3), id="of two defaults the lowest"),
     ],
 )
-def test_the_priority(group: PodGroupBuilder, classes: list[PriorityClass], outcome: Completed | Refused) -> None:
+def test_the_class_gives_the_priority(
+    group: PodGroupBuilder, classes: list[PriorityClass], outcome: Completed | Refused
+) -> None:
     assert resolve_priority(group.read(), classes) == outcome
 
 
@@ -125,20 +127,22 @@ def going(protected: bool = True) -> PodGroupBuilder:
         pytest.param(a_pod_group(), [ACTIVE], None, id="A36-45 the same with an active pod"),
         pytest.param(a_pod_group().protected(), [], None, id="A36-46 a finalizer, not deleting"),
         pytest.param(a_pod_group().protected(), [ACTIVE], None, id="A36-46 the same with an active pod"),
-        pytest.param(going(), [], RemoveProtection(), id="A36-47 and A36-52 deleting, the last pod is gone"),
+        pytest.param(going(), [], RemoveFinalizer(), id="A36-47 and A36-52 deleting, the last pod is gone"),
         pytest.param(going(), [ACTIVE], None, id="A36-48 deleting, an active pod"),
-        pytest.param(going(), [DONE, FAILED], RemoveProtection(), id="A36-49 only pods that ended"),
+        pytest.param(going(), [DONE, FAILED], RemoveFinalizer(), id="A36-49 only pods that ended"),
         pytest.param(going(), [DONE, ACTIVE, FAILED], None, id="A36-50 some of both"),
         pytest.param(going(protected=False), [], None, id="A36-51 deleting without the finalizer"),
         pytest.param(going(protected=False), [ACTIVE], None, id="A36-51 the same with an active pod"),
-        pytest.param(going(), [DONE], RemoveProtection(), id="A36-53 the last pod succeeded"),
-        pytest.param(going(), [FAILED], RemoveProtection(), id="A36-54 the last pod failed"),
+        pytest.param(going(), [DONE], RemoveFinalizer(), id="A36-53 the last pod succeeded"),
+        pytest.param(going(), [FAILED], RemoveFinalizer(), id="A36-54 the last pod failed"),
         pytest.param(going(), [pod("new")], None, id="A36-55 a new pod that is not scheduled"),
         pytest.param(going(), [pod("dying").being_deleted()], None, id="a pod that is only terminating is active"),
     ],
 )
-def test_the_protection(group: PodGroupBuilder, members: list[PodBuilder], due: RemoveProtection | None) -> None:
-    assert keep(group.read(), [member.view() for member in members]) == due
+def test_the_finalizer_goes_with_the_last_member(
+    group: PodGroupBuilder, members: list[PodBuilder], due: RemoveFinalizer | None
+) -> None:
+    assert protection_step(group.read(), [member.view() for member in members]) == due
 
 
 def bound(number: int, phase: str = "Running") -> list[PodBuilder]:
@@ -160,12 +164,14 @@ def reporting(status: str, kind: str = SCHEDULED) -> PodGroupBuilder:
         pytest.param(a_pod_group().gang(2), bound(3, "Failed"), None, id="pods that ended hold no node"),
         pytest.param(a_pod_group().basic(), [pod("waits")], None, id="basic: none has a node"),
         pytest.param(a_pod_group().basic(), [*bound(1), pod("waits")], MarkScheduled(), id="basic: one is enough"),
-        pytest.param(reporting("True"), bound(3), None, id="it is told already"),
+        pytest.param(reporting("True"), bound(3), None, id="the condition is true already"),
         pytest.param(reporting("True"), [], None, id="it never goes back"),
         pytest.param(reporting("False"), bound(3), MarkScheduled(), id="from False"),
         pytest.param(reporting("True", "DisruptionTarget"), bound(3), MarkScheduled(), id="another condition"),
         pytest.param(a_pod_group().gang(3).being_deleted(), bound(3), None, id="who goes gets no condition"),
     ],
 )
-def test_the_condition(group: PodGroupBuilder, members: list[PodBuilder], due: MarkScheduled | None) -> None:
-    assert keep(group.read(), [member.view() for member in members]) == due
+def test_the_condition_follows_the_bound_members(
+    group: PodGroupBuilder, members: list[PodBuilder], due: MarkScheduled | None
+) -> None:
+    assert protection_step(group.read(), [member.view() for member in members]) == due

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, ApiProfile, profile_named
+from muster.api.profile import ALLOWED, CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, ApiProfile, profile_named
 from muster.core.profile_choice import (
     AGREEING_PROBES,
-    ALLOWED,
     Agree,
     Change,
     Choice,
@@ -68,53 +67,53 @@ TABLE: dict[str, tuple[Situation, Choice]] = {
         LookForGangs(NATIVE, served=False),
     ),
     "also where the old profile is still served": (at_work(OWN, BOTH, BOTH, BOTH), LookForGangs(OWN, served=True)),
-    "without gangs it changes": (at_work(NATIVE, OWN, OWN, OWN, gangs_live=False), Agree(OWN, NATIVE)),
-    "without gangs it changes to a better one": (at_work(OWN, BOTH, BOTH, BOTH, gangs_live=False), Agree(NATIVE, OWN)),
+    "without gangs it changes": (at_work(NATIVE, OWN, OWN, OWN, gangs_exist=False), Agree(OWN, NATIVE)),
+    "without gangs it changes to a better one": (at_work(OWN, BOTH, BOTH, BOTH, gangs_exist=False), Agree(NATIVE, OWN)),
     "who does not lead leaves a better one alone": (at_work(OWN, BOTH, BOTH, BOTH, leads=False), Keep()),
     "a leader that has only begun may change what it cannot use": (
-        seeing(OWN, OWN, OWN, agreed=NATIVE, leads=True, gangs_live=False),
+        seeing(OWN, OWN, OWN, agreed=NATIVE, leads=True, gangs_exist=False),
         Agree(OWN, NATIVE),
     ),
     "the same group can change hands": (
-        at_work(NATIVE, FOREIGN, FOREIGN, FOREIGN, gangs_live=False),
+        at_work(NATIVE, FOREIGN, FOREIGN, FOREIGN, gangs_exist=False),
         Agree(FOREIGN, NATIVE),
     ),
     "a pinned replica uses its group, whatever is agreed on": (seeing(OWN, agreed=NATIVE, **PINNED), Change(OWN)),
-    "and goes on with it": (at_work(OWN, OWN, agreed=NATIVE, leads=False, **PINNED), Keep()),
+    "and continues to use it": (at_work(OWN, OWN, agreed=NATIVE, leads=False, **PINNED), Keep()),
     "once it leads all others follow": (at_work(OWN, OWN, agreed=NATIVE, **PINNED), Agree(OWN, NATIVE)),
     "a pinned replica without its group waits": (seeing(NOTHING, agreed=NATIVE, **PINNED), Keep("nothing is served")),
 }
 
 
 @pytest.mark.parametrize(("seen", "choice"), TABLE.values(), ids=TABLE.keys())
-def test_the_choice(seen: Situation, choice: Choice) -> None:
+def test_a_replica_chooses_a_profile_from_what_it_sees(seen: Situation, choice: Choice) -> None:
     assert choose(seen) == choice
 
 
 SENTENCES: dict[str, tuple[Situation, list[str]]] = {
     "gangs live, and this server does not serve their API": (
-        at_work(NATIVE, OWN, OWN, OWN, gangs_live=True),
+        at_work(NATIVE, OWN, OWN, OWN, gangs_exist=True),
         [
             "Muster's replicas use scheduling.k8s.io/v1alpha2 (built in)",
             "it serves scheduling.muster.dev/v1alpha2 (CRDs)",
-            "serve the old API again",
-            "or let their Jobs end or delete them",
+            "serve that API again",
+            "wait until their Jobs end, or delete the Jobs",
             "or set `apiGroup: scheduling.muster.dev`",
         ],
     ),
     "the same for who has not begun": (
-        seeing(OWN, OWN, OWN, agreed=NATIVE, gangs_live=True),
-        ["Muster's replicas use scheduling.k8s.io/v1alpha2 (built in)", "serve the old API again"],
+        seeing(OWN, OWN, OWN, agreed=NATIVE, gangs_exist=True),
+        ["Muster's replicas use scheduling.k8s.io/v1alpha2 (built in)", "serve that API again"],
     ),
     "no gang lives, but this replica does not decide": (
-        at_work(NATIVE, OWN, OWN, OWN, leads=False, gangs_live=False),
+        at_work(NATIVE, OWN, OWN, OWN, leads=False, gangs_exist=False),
         ["it serves scheduling.muster.dev/v1alpha2 (CRDs)", "the replica that leads decides"],
     ),
 }
 
 
 @pytest.mark.parametrize(("seen", "parts"), SENTENCES.values(), ids=SENTENCES.keys())
-def test_a_replica_that_cannot_use_the_profile_is_not_ready_and_says_what_to_do(
+def test_a_replica_that_cannot_use_the_profile_is_not_ready_and_names_the_remedy(
     seen: Situation, parts: list[str]
 ) -> None:
     choice = choose(seen)
@@ -122,18 +121,18 @@ def test_a_replica_that_cannot_use_the_profile_is_not_ready_and_says_what_to_do(
     assert not [part for part in parts if part not in choice.problem]
 
 
-def test_within_one_group_nobody_is_told_to_pin_it() -> None:
-    choice = choose(at_work(NATIVE, FOREIGN, FOREIGN, FOREIGN, gangs_live=True))
+def test_within_one_api_group_the_problem_does_not_suggest_to_pin_it() -> None:
+    choice = choose(at_work(NATIVE, FOREIGN, FOREIGN, FOREIGN, gangs_exist=True))
     assert isinstance(choice, Keep)
     assert choice.problem
     assert "apiGroup" not in choice.problem
 
 
 def test_gangs_keep_a_profile_that_is_still_served_and_the_replica_ready() -> None:
-    choice = choose(at_work(OWN, BOTH, BOTH, BOTH, gangs_live=True))
+    choice = choose(at_work(OWN, BOTH, BOTH, BOTH, gangs_exist=True))
     assert isinstance(choice, Keep)
     assert not choice.problem
-    assert "goes on with scheduling.muster.dev/v1alpha2 (CRDs), because gangs of it live" in choice.note
+    assert "continues to use scheduling.muster.dev/v1alpha2 (CRDs), because gangs of that API exist" in choice.note
 
 
 DIALECTS = (NATIVE, FOREIGN, OWN)
@@ -154,21 +153,21 @@ def test_an_agreement_is_changed_only_by_a_leader_and_never_while_gangs_live(see
     choice = choose(seen)
     if isinstance(choice, Agree) and choice.instead_of is not None:
         assert seen.leads
-        assert seen.gangs_live is False or seen.agreed not in seen.allowed, "unless an operator pins the group"
+        assert seen.gangs_exist is False or seen.agreed not in seen.allowed, "unless an operator pins the group"
     if isinstance(choice, Change):
         assert choice.to in seen.probes[-1].served
         assert choice.to == seen.agreed or seen.agreed not in seen.allowed
 
 
 @given(SITUATIONS)
-def test_a_look_for_gangs_is_asked_for_once(seen: Situation) -> None:
+def test_a_replica_looks_for_gangs_once(seen: Situation) -> None:
     if isinstance(choose(seen), LookForGangs):
-        assert not isinstance(choose(replace(seen, gangs_live=True)), LookForGangs)
-        assert not isinstance(choose(replace(seen, gangs_live=False)), LookForGangs)
+        assert not isinstance(choose(replace(seen, gangs_exist=True)), LookForGangs)
+        assert not isinstance(choose(replace(seen, gangs_exist=False)), LookForGangs)
 
 
 def test_replicas_with_different_servers_settle_on_one_profile() -> None:
-    """Whoever leads, and whatever each server has: no endless change to and fro."""
+    """With any leader and any two servers, the replicas do not switch back and forth."""
     servers = [Probe((NATIVE,)), Probe((OWN,)), BOTH]
     for first, second in product(servers, servers):
         agreed: ApiProfile | None = None
@@ -176,7 +175,7 @@ def test_replicas_with_different_servers_settle_on_one_profile() -> None:
         history = []
         for _ in range(12):
             for number, probe in enumerate((first, second)):
-                seen = Situation((probe,) * AGREEING_PROBES, using[number], agreed, number == 0, gangs_live=False)
+                seen = Situation((probe,) * AGREEING_PROBES, using[number], agreed, number == 0, gangs_exist=False)
                 match choose(_only_what_it_can_see(seen)):
                     case Agree(on=on):
                         agreed = on
@@ -199,6 +198,6 @@ def test_a_profile_is_found_by_its_name(profile: ApiProfile) -> None:
     assert profile_named(profile.name) == profile
 
 
-def test_no_profile_has_any_other_name() -> None:
+def test_an_unknown_name_gives_no_profile() -> None:
     assert profile_named("") is None
     assert profile_named("scheduling.k8s.io/v9") is None

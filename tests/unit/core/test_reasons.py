@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.core.reasons import EventReason, Kind, Reason, SilenceReason
+from muster.core.reasons import EventReason, Reason, ReasonKind, SilenceReason
 from muster.core.reasons.explained import Explained
 
 ROOT = Path(__file__).parents[3]
@@ -51,25 +51,39 @@ def test_a_reason_is_used_by_the_code(name: str) -> None:
 
 
 @pytest.mark.parametrize("word", WORDS, ids=IDS)
-def test_a_reason_says_what_is_so_and_what_to_do(word: Explained) -> None:
+def test_a_reason_has_a_sentence_and_a_remedy(word: Explained) -> None:
     assert word.sentence
     assert word.remedy
     assert not any(text.endswith(".") or "|" in text for text in (word.sentence, word.remedy))
 
 
-def test_a_reason_says_which_event_carries_it() -> None:
-    events = {kind: {reason.event for reason in Reason if reason.kind is kind} for kind in Kind}
+def test_the_kind_of_a_reason_determines_its_event() -> None:
+    events = {kind: {reason.event for reason in Reason if reason.kind is kind} for kind in ReasonKind}
     assert events == {
-        Kind.LEFT_ALONE: {None},
-        Kind.ON_ITS_WAY: {None},
-        Kind.GROUP_LOST: {EventReason.GROUP_LOST},
-        Kind.ASIDE: {EventReason.STANDING_ASIDE},
-        Kind.CHANGE_REFUSED: {EventReason.PARALLELISM_REFUSED},
-        Kind.REFUSED: {None},
+        ReasonKind.NOT_CONCERNED: {None},
+        ReasonKind.ON_ITS_WAY: {None},
+        ReasonKind.GROUP_LOST: {EventReason.GROUP_LOST},
+        ReasonKind.ASIDE: {EventReason.STANDING_ASIDE},
+        ReasonKind.NOT_RESIZED: {EventReason.GANG_NOT_RESIZED},
+        ReasonKind.CHANGE_REFUSED: {EventReason.PARALLELISM_REFUSED},
+        ReasonKind.REFUSED: {None},
+        ReasonKind.ALLOWED: {None},
     }
 
 
-SPEAKING = {"normal": 2, "warning": 2, "refused": 1, "GangEvent": 1, "Complaint": 1}
+SPEAKING = {
+    "normal": 2,
+    "warning": 2,
+    "refused": 1,
+    "GangEvent": 1,
+    "News": 2,
+    "IntentWarning": 1,
+    "Conflict": 0,
+    "Unsettled": 0,
+    "Busy": 0,
+    "problem": 1,
+    "_warn": 0,
+}
 """What takes a sentence for people, and at which place among its arguments."""
 
 
@@ -85,7 +99,7 @@ def sentences() -> Iterator[tuple[str, ast.expr]]:
                 yield from ((f"{path}:{call.lineno}", each.value) for each in call.keywords if each.arg == "message")
 
 
-def test_no_sentence_for_people_is_written_outside_of_core_messages() -> None:
+def test_every_sentence_for_people_is_in_core_messages() -> None:
     found = dict(sentences())
-    assert len(found) > 20, "it finds those who speak"
+    assert len(found) > 20, "the search finds the calls"
     assert [place for place, text in found.items() if isinstance(text, ast.Constant | ast.JoinedStr | ast.BinOp)] == []

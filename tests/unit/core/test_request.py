@@ -1,4 +1,4 @@
-"""What a Job is to have: its own request over the operator's default, and never worse off for a wrong one."""
+"""What a Job gets: its own request before the operator's default, and the default if its request is wrong."""
 
 import pytest
 from hypothesis import given
@@ -6,12 +6,13 @@ from hypothesis import strategies as st
 
 from muster.api.profile import NATIVE
 from muster.core.actions import CreatePodGroup, CreateWorkload
-from muster.core.decide import Membership, Rules, decide
+from muster.core.decide import decide
+from muster.core.decision import Membership
 from muster.core.desired import desired_workload
 from muster.core.eligibility import skip_reason
 from muster.core.gang_size import wanted_size
 from muster.core.observed import NO_PODS, Observed, Pods
-from muster.core.policy import Policy
+from muster.core.policy import Policy, Rules
 from muster.core.reasons import Reason
 from muster.core.request import request_of
 from tests.builders import JobBuilder, a_gang, a_job, a_workload
@@ -99,12 +100,12 @@ def becomes(job: JobBuilder, policy: Policy) -> str:
         ),
     ],
 )
-def test_what_wins(job: JobBuilder, policy: Policy, what: str) -> None:
+def test_the_job_s_request_wins_over_the_default(job: JobBuilder, policy: Policy, what: str) -> None:
     assert becomes(job, policy) == what
 
 
 @pytest.mark.parametrize(
-    ("job", "policy", "told"),
+    ("job", "policy", "sentence"),
     [
         pytest.param(
             a_gang().asking("policy: {gang: {minCount: 5}}"),
@@ -127,14 +128,14 @@ def test_what_wins(job: JobBuilder, policy: Policy, what: str) -> None:
         pytest.param(
             queue().asking(GANG_OF_2),
             DEFAULTS,
-            "a Job that is not Indexed can have a group only where Muster's settings say `scope: all-jobs`",
+            "is not supported for a Job that is not Indexed, unless Muster's setting is `scope: all-jobs`",
             id="out of scope",
         ),
         pytest.param(
             a_gang().asking("resourceClaims: [{name: ring, resourceClaimName: x}]"),
             CRDS,
             'resourceClaims: ["ring"] is not supported with Muster\'s CRDs: '
-            "nobody allocates claims for their PodGroups",
+            "no component allocates claims for their PodGroups",
             id="claims with CRDs",
         ),
         pytest.param(
@@ -145,15 +146,15 @@ def test_what_wins(job: JobBuilder, policy: Policy, what: str) -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_told_and_counts_as_not_asked(job: JobBuilder, policy: Policy, told: str) -> None:
+def test_a_request_that_does_not_fit_is_an_error_and_is_ignored(job: JobBuilder, policy: Policy, sentence: str) -> None:
     request = request_of(job.view(), policy)
-    assert [str(error) for error in request.errors] == [told]
+    assert [str(error) for error in request.errors] == [sentence]
     assert not request.asked
     job.metadata.pop("annotations")
     assert (request.why, request.config) == (request_of(job.view(), policy).why, request_of(job.view(), policy).config)
 
 
-def test_a_pair_as_asked_for() -> None:
+def test_the_workload_and_the_pod_group_are_as_the_job_asks() -> None:
     text = """
       policy: {gang: {minCount: 3}}
       constraints: {topology: [{level: rack}]}
@@ -176,7 +177,7 @@ def test_a_pair_as_asked_for() -> None:
     ("job", "size"),
     [(a_gang(), 4), (a_gang().asking(GANG_OF_2), 2), (a_gang().asking(BASIC), None), (a_gang().asking("none"), None)],
 )
-def test_the_size_that_is_wanted(job: JobBuilder, size: int | None) -> None:
+def test_the_wanted_size_follows_the_job(job: JobBuilder, size: int | None) -> None:
     assert wanted_size(job.view(), DEFAULTS) == size
 
 
@@ -185,7 +186,7 @@ def test_the_size_that_is_wanted(job: JobBuilder, size: int | None) -> None:
     name=st.from_regex(r"[a-z0-9]([-a-z0-9]{0,59}[a-z0-9])?", fullmatch=True),
     priority=st.sampled_from(["", "urgent"]),
 )
-def test_a_job_that_asks_for_nothing_gets_what_it_always_got(pods: int, name: str, priority: str) -> None:
+def test_a_job_that_asks_for_nothing_gets_the_in_tree_workload(pods: int, name: str, priority: str) -> None:
     """Byte for byte what the in-tree controller makes, and Muster made before Jobs could ask."""
     job = a_gang(name, pods).with_pods(priorityClassName=priority)
     by_hand = a_workload("w").ours().describing(job).controlled_by(job).gang(pods).build()
@@ -199,11 +200,11 @@ def test_a_job_that_asks_for_nothing_gets_what_it_always_got(pods: int, name: st
 
 
 @given(text=st.text(max_size=60), pods=st.none() | st.integers(0, 5), indexed=st.booleans(), all_jobs=st.booleans())
-def test_whatever_a_job_asks_for_it_can_run(text: str, pods: int | None, indexed: bool, all_jobs: bool) -> None:
+def test_a_job_runs_with_any_request(text: str, pods: int | None, indexed: bool, all_jobs: bool) -> None:
     mode = "Indexed" if indexed else "NonIndexed"
     job = a_job().having(parallelism=pods, completions=pods, completionMode=mode).asking(text).view()
     decision = decide(Observed(job, pods=NO_PODS), Rules(NATIVE, Policy(all_jobs=all_jobs)))
-    assert decision.membership is Membership.PLAIN or isinstance(decision.action, CreateWorkload)
+    assert decision.membership is Membership.PLAIN or isinstance(decision.write, CreateWorkload)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +215,7 @@ def test_whatever_a_job_asks_for_it_can_run(text: str, pods: int | None, indexed
         pytest.param(owned(a_gang("test-job")), DEFAULTS, id="a Job of a controller does not ask any more"),
     ],
 )
-def test_the_group_of_living_pods_is_made_again_although_nobody_would_form_it_now(
+def test_muster_creates_the_group_of_living_pods_again_even_if_the_job_does_not_qualify_now(
     job: JobBuilder, policy: Policy
 ) -> None:
     seen = saw(job.uid("test-job-uid"), workloads=[our_workload()], pods=members_of(GROUP_NAME))
@@ -225,7 +226,7 @@ def test_the_group_of_living_pods_is_made_again_although_nobody_would_form_it_no
     assert (lost.membership, lost.action) == (Membership.JOIN, None)
 
 
-def test_a_job_that_ran_before_basic_groups_came_is_not_told_of_it() -> None:
+def test_a_job_that_ran_before_basic_groups_were_on_gets_no_event() -> None:
     rules = Rules(NATIVE, BASIC_TOO)
     for pods in (Pods(exist=True, live=False), Pods(exist=True, live=True)):
         decision = decide(Observed(queue().view(), pods=pods), rules)

@@ -1,5 +1,6 @@
 """When a PodGroup has to be replaced by one of another size, and what size that is."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,15 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.profile import NATIVE
-from muster.core.actions import CreatePodGroup
+from muster.core.actions import CreatePodGroup, ReadEverything, ReadWaitingPods
 from muster.core.admit import admit_parallelism
-from muster.core.decide import Rules, decide
+from muster.core.decide import decide
 from muster.core.desired import desired_pod_group
-from muster.core.eligibility import Policy
 from muster.core.gang_size import group_size
 from muster.core.naming import pod_group_name
-from muster.core.observed import Observed
-from muster.core.resize import ResizeNeeded, Why, resize_needed
+from muster.core.observed import NOTHING_PROVEN, Observed, ResizeNeeded, Why
+from muster.core.policy import Policy, Rules
+from muster.core.reasons import EventReason, Reason
+from muster.core.resize import resize_needed
 from tests.builders import JobBuilder, PodGroupBuilder, WorkloadBuilder, a_gang, a_pod_group, a_workload
 from tests.unit.core.seeing import GROUP_NAME, JOB, RULES, members_of, our_group, our_workload, saw
 
@@ -49,7 +51,9 @@ def made_from_mine() -> PodGroupBuilder:
     [
         pytest.param(lost_after("0"), our_group(), our_workload(), 3, id="one has succeeded, one is back"),
         pytest.param(lost_after("0,2-3"), our_group(), our_workload(), 1, id="only one is left"),
-        pytest.param(lost_after("", failedIndexes="1"), our_group(), our_workload(), 3, id="one has failed for good"),
+        pytest.param(
+            lost_after("", failedIndexes="1"), our_group(), our_workload(), 3, id="one has failed permanently"
+        ),
         pytest.param(lost_after("0-1", failedIndexes="1-2"), our_group(), our_workload(), 1, id="both"),
         pytest.param(lost_after("0", failed=3), our_group(), our_workload(), 3, id="all the rest was lost"),
         pytest.param(
@@ -58,6 +62,13 @@ def made_from_mine() -> PodGroupBuilder:
             our_workload(),
             3,
             id="resumed",
+        ),
+        pytest.param(
+            gang_of(completedIndexes="0", active=3, ready=1),
+            our_group(),
+            our_workload(),
+            3,
+            id="none was lost, but some may never have got a node",
         ),
         pytest.param(lost_after("0"), our_group().being_deleted(), our_workload(), 3, id="half replaced already"),
         pytest.param(lost_after("0-1"), our_group().gang(3), our_workload(), 2, id="resized before"),
@@ -77,7 +88,7 @@ def test_a_gang_that_holds_a_pod_back_is_resized_to_what_is_left(
 ) -> None:
     it = found(job, group, workload)
     assert it is not None
-    assert (it.size, it.why, it.obstacle) == (size, Why.INDEXES_ENDED, "")
+    assert (it.size, it.why, it.obstacle) == (size, Why.INDEXES_ENDED, None)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +97,6 @@ def test_a_gang_that_holds_a_pod_back_is_resized_to_what_is_left(
         pytest.param(gang_of(), our_group(), id="it has just been formed"),
         pytest.param(gang_of(active=4, ready=0), our_group(), id="it waits for room"),
         pytest.param(gang_of(completedIndexes="0", active=3, ready=3), our_group(), id="all the rest runs"),
-        pytest.param(gang_of(completedIndexes="0", active=3, ready=1), our_group(), id="no pod was lost"),
         pytest.param(lost_after("0", active=2, ready=2), our_group(), id="the lost pod is not back yet"),
         pytest.param(lost_after("0"), our_group().gang(3), id="it was resized"),
         pytest.param(lost_after("0").suspended(), our_group(), id="suspended"),
@@ -102,6 +112,15 @@ def test_otherwise_it_is_left_as_it_is(job: JobBuilder, group: PodGroupBuilder) 
     assert found(job, group) is None
 
 
+def test_muster_first_looks_for_a_pod_that_waits_and_reads_nothing_else_if_there_is_none() -> None:
+    """A Job whose pods start at different times looks the same, and must cost little."""
+    seen = saw(gang_of(completedIndexes="0", active=3, ready=1), [our_workload()], [our_group()], None)
+    seen = replace(seen, form_only=False, proof=NOTHING_PROVEN)
+    assert decide(seen, RULES).read == ReadWaitingPods(GROUP_NAME)
+    assert decide(replace(seen, members_wait=False), RULES).resize is None
+    assert decide(replace(seen, members_wait=True), RULES).read == ReadEverything(by_name=True)
+
+
 def claiming() -> PodGroupBuilder:
     group = our_group()
     group.spec["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpus"}]
@@ -109,20 +128,24 @@ def claiming() -> PodGroupBuilder:
 
 
 @pytest.mark.parametrize(
-    ("group", "workload", "says"),
+    ("group", "workload", "obstacle"),
     [
-        pytest.param(claiming(), our_workload(), "resource claims", id="with claims"),
-        pytest.param(a_pod_group("g").made_from(MINE), MINE, "not Muster's", id="a user's own"),
-        pytest.param(made_from_mine(), MINE.__class__("other"), "Workload is gone", id="made from nothing"),
+        pytest.param(claiming(), our_workload(), Reason.HAS_RESOURCE_CLAIMS, id="with claims"),
+        pytest.param(a_pod_group("g").made_from(MINE), MINE, Reason.POD_GROUP_OF_ANOTHER, id="a user's own"),
+        pytest.param(made_from_mine(), MINE.__class__("other"), Reason.WORKLOAD_GONE, id="made from nothing"),
         pytest.param(
-            a_pod_group("aaa").ours().made_from(MINE).controlled_by(JOB), MINE, "not Muster's", id="only labelled so"
+            a_pod_group("aaa").ours().made_from(MINE).controlled_by(JOB),
+            MINE,
+            Reason.POD_GROUP_OF_ANOTHER,
+            id="only labelled so",
         ),
     ],
 )
-def test_what_cannot_be_replaced_is_told(group: PodGroupBuilder, workload: WorkloadBuilder, says: str) -> None:
+def test_what_cannot_be_replaced_is_told(group: PodGroupBuilder, workload: WorkloadBuilder, obstacle: Reason) -> None:
     it = found(lost_after("0"), group, workload)
     assert it is not None
-    assert says in it.obstacle
+    assert it.obstacle is obstacle
+    assert obstacle.event is EventReason.GANG_NOT_RESIZED
 
 
 def test_a_workload_of_muster_s_that_is_gone_is_no_obstacle() -> None:
@@ -132,7 +155,21 @@ def test_a_workload_of_muster_s_that_is_gone_is_no_obstacle() -> None:
 
 
 def test_a_workload_that_is_going_is_waited_for() -> None:
-    assert found(lost_after("0"), our_group(), our_workload().being_deleted()) is None
+    """Nothing is read or written, and no event is posted: the log says what Muster waits for."""
+    for job in (lost_after("0"), gang_of(6)):
+        it = found(job, our_group(), our_workload().being_deleted())
+        assert it is not None
+        assert (it.obstacle, it.can_proceed) == (Reason.WORKLOAD_BEING_DELETED, False)
+        assert Reason.WORKLOAD_BEING_DELETED.event is None
+
+
+def test_a_group_that_another_client_s_finalizer_keeps_is_waited_for() -> None:
+    held = our_group().being_deleted()
+    held.metadata["finalizers"] = ["example.com/theirs"]
+    it = found(lost_after("0"), held, our_workload())
+    assert it is not None
+    assert (it.obstacle, it.can_proceed) == (Reason.POD_GROUP_HELD, True)
+    assert Reason.POD_GROUP_HELD.event is None
 
 
 @pytest.mark.parametrize("pods", [2, 3, 5, 100])
@@ -188,12 +225,12 @@ def test_the_size_is_one_that_the_rest_can_reach_and_one_resize_reaches_it(
 
 
 def test_whoever_makes_the_group_again_makes_it_in_that_size() -> None:
-    """The controller, or the webhook for a Job whose living pods name a group that is gone."""
+    """The controller, or the webhook for a Job whose running or pending pods name a group that is gone."""
     for pods in (members_of(GROUP_NAME), None):
         decision = decide(saw(lost_after("0"), [our_workload()], [], pods), RULES)
-        assert isinstance(decision.action, CreatePodGroup)
-        assert decision.action.name == GROUP_NAME
-        gang = decision.action.pod_group.gang
+        assert isinstance(decision.write, CreatePodGroup)
+        assert decision.write.name == GROUP_NAME
+        gang = decision.write.pod_group.gang
         assert gang is not None
         assert gang.min_count == 3
 

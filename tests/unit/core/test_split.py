@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.keys import Uid
-from muster.core.split import Sides, can_split, is_split, split_sentence
+from muster.core.drain import JobPod
+from muster.core.split import Sides, can_split, is_split, sides_of, split_sentence
 from tests.builders import JobBuilder, PodGroupBuilder, a_gang
 from tests.unit.core.seeing import our_group
 
@@ -37,7 +38,7 @@ CAN_SPLIT = {
 
 
 @pytest.mark.parametrize(("job", "group", "can"), CAN_SPLIT.values(), ids=CAN_SPLIT)
-def test_whose_pods_are_looked_at(job: JobBuilder, group: PodGroupBuilder, can: bool) -> None:
+def test_only_gangs_that_can_split_are_checked(job: JobBuilder, group: PodGroupBuilder, can: bool) -> None:
     assert can_split(job.view(), group.read()) is can
 
 
@@ -54,17 +55,42 @@ SPLIT = {
 
 
 @pytest.mark.parametrize(("sides", "split"), SPLIT.values(), ids=SPLIT)
-def test_what_is_split(sides: Sides, split: bool) -> None:
-    assert is_split(group().read(), sides) is split
+def test_a_gang_is_split_if_pods_wait_for_pods_outside(sides: Sides, split: bool) -> None:
+    assert is_split(job().view(), group().read(), sides) is split
+    assert not is_split(job().suspended().view(), group().read(), sides), "then the pods go anyway"
+    assert not is_split(job().view(), stranger().read(), sides), "Muster did not form it"
 
 
-def test_the_sentence_says_how_many_are_where_and_what_to_do() -> None:
-    told = split_sentence(group().read(), Sides(inside=3, waiting=2, outside=1))
-    assert told.startswith(
+def member(lives: bool = True, bound: bool = False) -> JobPod:
+    return JobPod("group", lives, succeeded=False, bound=bound)
+
+
+WAITS, RUNS, PLAIN = member(), member(bound=True), JobPod("", lives=True, succeeded=False, bound=True)
+
+
+@pytest.mark.parametrize(
+    ("pods", "split"),
+    [
+        pytest.param([WAITS, PLAIN], True, id="one waits for those who never come"),
+        pytest.param([RUNS, PLAIN], False, id="both run: nobody waits"),
+        pytest.param([WAITS, WAITS], False, id="all in"),
+        pytest.param([PLAIN, PLAIN], False, id="all out"),
+        pytest.param([member(lives=False), PLAIN], False, id="who was in has ended"),
+        pytest.param([*[WAITS] * 4, PLAIN], False, id="the PodGroup is whole without the plain one"),
+        pytest.param([], False, id="no pod"),
+    ],
+)
+def test_leaving_counts_the_pods_by_the_same_rule(pods: list[JobPod], split: bool) -> None:
+    assert is_split(job().view(), group().read(), sides_of(pods)) is split
+
+
+def test_the_sentence_counts_the_pods_and_names_the_remedy() -> None:
+    sentence = split_sentence(group().read(), Sides(inside=3, waiting=2, outside=1))
+    assert sentence.startswith(
         f"The gang is split: 3 of the Job's pods are in PodGroup {group().name}, which needs 4, and 1 "
     )
-    assert "2 pods wait" in told
-    assert "Suspend the Job and resume it" in told
+    assert "2 pods wait" in sentence
+    assert "Suspend the Job and resume it" in sentence
 
 
 PODS = st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 99)), max_size=20)

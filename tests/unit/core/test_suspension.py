@@ -4,13 +4,13 @@ import pytest
 
 from muster.api.job import PREBUILT_WORKLOAD, QUEUE_NAME
 from muster.api.v1alpha2.scheduling import GangPolicy
-from muster.core.actions import CreatePodGroup, CreateWorkload
-from muster.core.decide import Decision, Membership, Rules, decide
+from muster.core.actions import CreatePodGroup, CreateWorkload, DeleteObject
+from muster.core.decide import decide
+from muster.core.decision import Decision, Membership
 from muster.core.naming import pod_group_name
 from muster.core.observed import NO_PODS, Observed, Pods
-from muster.core.policy import Policy, ReleaseOnSuspend
+from muster.core.policy import Policy, ReleaseOnSuspend, Rules
 from muster.core.reasons import EventReason, Reason
-from muster.core.suspension import DeleteObject
 from tests.builders import JobBuilder, a_gang, a_pod_group, a_workload
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.controllers.parts import build

@@ -47,7 +47,7 @@ def test_every_node_is_structural(kind: Kind) -> None:
 
 
 @EVERY_KIND
-def test_everything_is_described(kind: Kind) -> None:
+def test_every_field_has_a_description(kind: Kind) -> None:
     assert [path for path, schema in nodes(structural(kind.model)) if not schema.get("description")] == [".metadata"]
 
 
@@ -102,14 +102,14 @@ def test_a_policy_is_exactly_one_of_two() -> None:
     }
 
 
-def test_nothing_of_a_spec_changes() -> None:
+def test_every_field_of_a_spec_is_immutable() -> None:
     rules = at(POD_GROUPS, ".spec")["x-kubernetes-validations"]
     assert {rule["fieldPath"] for rule in rules} == IMMUTABLE_POD_GROUP_FIELDS
     (count,) = at(WORKLOADS, ".spec.podGroupTemplates[].schedulingPolicy.gang")["x-kubernetes-validations"]
     assert count["rule"] == "self.minCount == oldSelf.minCount"
 
 
-def test_what_is_empty_equals_what_is_unset_and_order_counts() -> None:
+def test_an_empty_value_equals_an_unset_one_and_order_counts() -> None:
     rules = {rule["fieldPath"]: rule["rule"] for rule in at(POD_GROUPS, ".spec")["x-kubernetes-validations"]}
     assert rules[".priorityClassName"] == (
         "(has(self.priorityClassName) ? self.priorityClassName : '') == "
@@ -147,7 +147,7 @@ def test_reading_does_not_check_what_the_server_checks() -> None:
     assert len(work.spec.pod_group_templates) == 9
 
 
-def test_nothing_is_written_that_was_not_set() -> None:
+def test_unset_fields_are_not_written() -> None:
     spec = {"schedulingPolicy": {"gang": {"minCount": 3}}}
     group = NATIVE.read_pod_group({"metadata": {"name": "g"}, "spec": spec})
     assert NATIVE.manifest(group)["spec"] == spec

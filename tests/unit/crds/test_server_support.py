@@ -96,28 +96,28 @@ CHOSEN: dict[str, tuple[Server, str, str]] = {
 
 
 @pytest.mark.parametrize("case", CHOSEN)
-async def test_chosen(case: str) -> None:
+async def test_muster_installs_the_crds_of_this_group(case: str) -> None:
     server, asked, group = CHOSEN[case]
     assert choose(await find_support(server), asked) == group
 
 
 REFUSED: dict[str, tuple[Server, str, str]] = {
-    "dead": (Server(*STOCK), KUBERNETES_GROUP, "would be dead"),
+    "dead": (Server(*STOCK), KUBERNETES_GROUP, "do not work on this API server"),
     "a version that we do not speak": (Server(*NEWER), AUTO, "v1beta1 built in, which this version of Muster does not"),
     "the same, asked for ours": (Server(*NEWER), OWN_GROUP, "v1beta1"),
-    "somebody else's CRDs": (Server(*STOCK, crds=theirs(OWN_GROUP)), AUTO, "not Muster's"),
-    "not allowed to look": (Server(*STOCK, forbidden=("workloads.scheduling.k8s.io",)), AUTO, "may not look"),
+    "somebody else's CRDs": (Server(*STOCK, crds=theirs(OWN_GROUP)), AUTO, "Muster did not create it"),
+    "not allowed to look": (Server(*STOCK, forbidden=("workloads.scheduling.k8s.io",)), AUTO, "lacks a permission"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
-async def test_refused(case: str) -> None:
+async def test_muster_refuses_to_install_crds(case: str) -> None:
     server, asked, because = REFUSED[case]
     with pytest.raises(InstallRefused, match=because):
         choose(await find_support(server), asked)
 
 
-async def test_a_dead_crd_is_seen() -> None:
+async def test_a_crd_that_the_server_never_serves_is_detected() -> None:
     assert (await find_support(Server(*STOCK, crds=ours(KUBERNETES_GROUP)))).dead
     assert not (await find_support(Server(*STOCK, crds=ours(OWN_GROUP)))).dead
     assert not (await find_support(Server(NATIVE[0], crds=ours(KUBERNETES_GROUP)))).dead
@@ -137,7 +137,7 @@ async def test_established_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> Non
         await install(Server(*STOCK), KUBERNETES_GROUP)
 
 
-async def test_what_is_not_labelled_as_ours_is_not_found() -> None:
+async def test_crds_without_muster_s_label_are_not_found() -> None:
     server = Server(f"{OWN_GROUP}/v1alpha2", crds=theirs(KUBERNETES_GROUP) + ours(OWN_GROUP))
     found = await find_installed(server, (KUBERNETES_GROUP, OWN_GROUP))
     assert {(each.group, each.objects) for each in found} == {(OWN_GROUP, 0)}

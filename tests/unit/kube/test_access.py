@@ -1,12 +1,13 @@
-"""Is the API there, and may Muster use it: one sentence for the person who runs the cluster."""
+"""Reports in one sentence whether the API is served and Muster may use it."""
 
 from collections.abc import Mapping
 
 import pytest
 
 from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, ApiProfile
-from muster.kube.access import find_missing_right, find_problem
-from muster.kube.client import Object
+from muster.controllers.profile.problem_sentence import problem_sentence
+from muster.kube.access import find_missing_permission, find_problem
+from muster.kube.client import KubeClient, Object
 from muster.kube.errors import Forbidden, KubeError, NotFound, ServerFault, Unreachable
 from muster.kube.resources import Resource
 from tests.fake_cluster import FakeClient, FakeCluster
@@ -35,15 +36,19 @@ class Server(FakeClient):
         return {"status": {"allowed": (asked["resource"], asked["verb"]) != (self.plural, self.write)}}
 
 
+async def problem_of(client: KubeClient, profile: ApiProfile, synced: bool = False) -> str:
+    """The sentence that people see."""
+    found = await find_problem(client, profile, synced)
+    return problem_sentence(found) if found else ""
+
+
 @pytest.mark.parametrize(
     ("server", "says"),
     [
         pytest.param(Server(), "", id="all is well"),
         pytest.param(Server("workloads", NotFound("x")), "--runtime-config=scheduling.k8s.io/v1alpha2=true", id="gate"),
         pytest.param(Server("podgroups", NotFound("x")), "does not serve podgroups", id="PodGroups are not served"),
-        pytest.param(
-            Server("jobs", Forbidden("cannot list jobs")), "manifests/rbac.yaml grants: cannot list", id="403"
-        ),
+        pytest.param(Server("jobs", Forbidden("cannot list jobs")), "its roles must grant: cannot list", id="403"),
         pytest.param(Server("pods", Forbidden("cannot list pods")), "cannot list pods", id="pods are forbidden"),
         pytest.param(
             Server("jobs", Forbidden("cannot watch jobs"), watch_only=True), "cannot watch", id="may list, not watch"
@@ -51,8 +56,8 @@ class Server(FakeClient):
         pytest.param(Server("jobs", Unreachable("does not answer")), "does not answer", id="nobody answers"),
     ],
 )
-async def test_the_first_thing_in_the_way(server: Server, says: str) -> None:
-    problem = await find_problem(server, NATIVE)
+async def test_muster_reports_the_first_problem(server: Server, says: str) -> None:
+    problem = await problem_of(server, NATIVE)
     assert (says in problem) if says else (problem == "")
     assert "\n" not in problem
 
@@ -62,27 +67,27 @@ async def test_the_first_thing_in_the_way(server: Server, says: str) -> None:
     "error", [NotFound("x"), ServerFault("x"), Unreachable("x")], ids=lambda error: type(error).__name__
 )
 @pytest.mark.parametrize("plural", ["jobs", "workloads", "podgroups"])
-async def test_once_everything_was_seen_a_watch_that_fails_is_in_nobodys_way(
+async def test_after_the_first_sync_a_failed_watch_is_no_problem(
     profile: ApiProfile, error: KubeError, plural: str
 ) -> None:
     server = Server(plural, error, watch_only=True)
-    assert await find_problem(server, profile) != ""
-    assert await find_problem(server, profile, synced=True) == ""
+    assert await problem_of(server, profile) != ""
+    assert await problem_of(server, profile, synced=True) == ""
 
 
-async def test_a_right_to_watch_that_is_taken_away_is_told_all_the_same() -> None:
+async def test_a_lost_right_to_watch_is_a_problem_also_after_the_first_sync() -> None:
     server = Server("podgroups", Forbidden("cannot watch podgroups"), watch_only=True)
-    assert "grants: cannot watch podgroups" in await find_problem(server, NATIVE, synced=True)
+    assert "must grant: cannot watch podgroups" in await problem_of(server, NATIVE, synced=True)
 
 
 @pytest.mark.parametrize("plural", ["jobs", "pods", "workloads", "podgroups"])
-async def test_what_cannot_be_listed_is_always_in_the_way(plural: str) -> None:
-    assert await find_problem(Server(plural, ServerFault("etcd is away")), NATIVE, synced=True) == "etcd is away"
+async def test_a_list_that_fails_is_always_a_problem(plural: str) -> None:
+    assert await problem_of(Server(plural, ServerFault("etcd is away")), NATIVE, synced=True) == "etcd is away"
 
 
 @pytest.mark.parametrize("profile", [CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP], ids=lambda profile: profile.group)
-async def test_no_flag_of_the_server_brings_crds_back(profile: ApiProfile) -> None:
-    problem = await find_problem(Server("podgroups", NotFound("x")), profile)
+async def test_for_missing_crds_the_problem_names_the_install_command(profile: ApiProfile) -> None:
+    problem = await problem_of(Server("podgroups", NotFound("x")), profile)
     assert problem == f"the API server does not serve podgroups of {profile.api_version}: run `muster crds install`"
 
 
@@ -98,6 +103,7 @@ async def test_no_flag_of_the_server_brings_crds_back(profile: ApiProfile) -> No
         (Server("", Unreachable("does not answer")), "does not answer"),
     ],
 )
-async def test_a_right_that_is_missing(server: Server, says: str) -> None:
-    problem = await find_missing_right(server, NATIVE)
+async def test_muster_reports_a_missing_right(server: Server, says: str) -> None:
+    found = await find_missing_permission(server, NATIVE)
+    problem = problem_sentence(found) if found else ""
     assert (says in problem) if says else (problem == "")

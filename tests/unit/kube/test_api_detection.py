@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from muster.api.profile import CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP, NATIVE, ApiProfile
-from muster.kube.api_detection import Missing, find_profile
+from muster.controllers.profile.problem_sentence import problem_sentence
+from muster.kube.api_detection import find_profile
 from muster.kube.client import Object
 from muster.kube.errors import Forbidden, NotFound, Unreachable
 from muster.kube.resources import Resource
@@ -53,12 +54,15 @@ class Server(FakeClient):
             id="asked for the group, not for who has it",
         ),
         pytest.param(
-            Server(PRIORITIES, forbidden=BUILT_IN), "auto", NATIVE, id="forbidden is there; the right is told elsewhere"
+            Server(PRIORITIES, forbidden=BUILT_IN),
+            "auto",
+            NATIVE,
+            id="forbidden means served; the missing right is reported elsewhere",
         ),
         pytest.param(Server(*BUILT_IN, forbidden=(PRIORITIES,)), "auto", NATIVE, id="hidden PriorityClasses exist"),
     ],
 )
-async def test_the_api_that_is_found(server: Server, choice: str, found: ApiProfile) -> None:
+async def test_muster_finds_the_api_that_a_server_serves(server: Server, choice: str, found: ApiProfile) -> None:
     assert await find_profile(server, choice) == found
 
 
@@ -68,7 +72,10 @@ async def test_the_api_that_is_found(server: Server, choice: str, found: ApiProf
         pytest.param(
             Server(PRIORITIES, *NEWER),
             "auto",
-            ["Workloads as scheduling.k8s.io/v1beta1, which this version of Muster does not speak", "speaks v1alpha2"],
+            [
+                "Workloads as scheduling.k8s.io/v1beta1, which this version of Muster does not support",
+                "it supports v1alpha2",
+            ],
             id="a version that we do not speak",
         ),
         pytest.param(
@@ -96,15 +103,16 @@ async def test_the_api_that_is_found(server: Server, choice: str, found: ApiProf
         pytest.param(Server(PRIORITIES, OWN[0]), "auto", ["run `muster crds install`"], id="our CRDs, half of them"),
     ],
 )
-async def test_what_is_missing_is_one_sentence(server: Server, choice: str, says: list[str]) -> None:
+async def test_a_missing_api_is_one_sentence(server: Server, choice: str, says: list[str]) -> None:
     found = await find_profile(server, choice)
-    assert isinstance(found, Missing)
+    assert not isinstance(found, ApiProfile)
+    sentence = problem_sentence(found)
     for words in says:
-        assert words in found.sentence
-    assert "\n" not in found.sentence
+        assert words in sentence
+    assert "\n" not in sentence
 
 
-async def test_a_server_that_cannot_be_reached_has_not_said_anything() -> None:
+async def test_an_unreachable_server_is_an_error_and_not_a_missing_api() -> None:
     class Away(FakeClient):
         async def list(
             self, resource: Resource, namespace: str = "", params: Mapping[str, str] | None = None

@@ -1,4 +1,4 @@
-"""Logging in, and what a person reads when it does not work."""
+"""Logging in, and the error when it fails."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +27,7 @@ def a_kubeconfig(folder: Path, server: object = "https://127.0.0.1:6443", token:
     return path
 
 
-async def test_a_good_kubeconfig(tmp_path: Path) -> None:
+async def test_a_kubeconfig_gives_the_server_and_the_token(tmp_path: Path) -> None:
     credentials = load_credentials(a_kubeconfig(tmp_path, "https://127.0.0.1:6443/"))
     assert credentials.endpoint.server == "https://127.0.0.1:6443"
     assert credentials.endpoint.verify
@@ -45,7 +45,7 @@ async def test_a_good_kubeconfig(tmp_path: Path) -> None:
         pytest.param("\x00\x01", id="binary"),
     ],
 )
-def test_a_file_that_is_no_kubeconfig_is_told_in_one_line(tmp_path: Path, content: str) -> None:
+def test_an_invalid_kubeconfig_is_an_error_of_one_line(tmp_path: Path, content: str) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text(content)
     with pytest.raises(NoCredentials, match="cannot log in with") as raised:
@@ -54,23 +54,23 @@ def test_a_file_that_is_no_kubeconfig_is_told_in_one_line(tmp_path: Path, conten
     assert "\n" not in str(raised.value)
 
 
-def test_no_file(tmp_path: Path) -> None:
+def test_a_missing_kubeconfig_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NoCredentials, match="no such file"):
         load_credentials(tmp_path / "missing")
 
 
-def test_a_directory(tmp_path: Path) -> None:
+def test_a_directory_is_no_kubeconfig(tmp_path: Path) -> None:
     with pytest.raises(NoCredentials):
         load_credentials(tmp_path)
 
 
-def test_a_context_that_is_not_in_the_file(tmp_path: Path) -> None:
+def test_an_unknown_context_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NoCredentials, match="elsewhere"):
         load_credentials(a_kubeconfig(tmp_path), context="elsewhere")
 
 
 @pytest.mark.parametrize("server", ["not a url", "ftp://x", "https://", 7])
-def test_a_server_that_is_no_address(tmp_path: Path, server: object) -> None:
+def test_an_invalid_server_address_is_an_error(tmp_path: Path, server: object) -> None:
     with pytest.raises(NoCredentials):
         load_credentials(a_kubeconfig(tmp_path, server))
 
@@ -92,7 +92,7 @@ async def test_a_client_certificate_needs_no_header() -> None:
     assert await Credentials(KubeconfigLogin(SimpleNamespace(auth_settings=dict))).authorization() == ""
 
 
-async def test_a_plugin_that_fails_is_no_end() -> None:
+async def test_a_failed_plugin_is_a_retryable_error() -> None:
     def broken() -> dict[str, object]:
         raise ConfigException("exec: plugin exited\n with 1")
 

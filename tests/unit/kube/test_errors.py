@@ -49,11 +49,11 @@ TERMINATING = {"details": {"causes": [{"reason": "NamespaceTerminating"}]}}
         (504, {}, ServerFault),
     ],
 )
-def test_the_error_of_an_answer(status: int, body: dict[str, object], error: type[KubeError]) -> None:
+def test_each_status_has_its_error(status: int, body: dict[str, object], error: type[KubeError]) -> None:
     assert type(classify(status, body)) is error
 
 
-def test_what_may_succeed_later() -> None:
+def test_these_errors_may_succeed_later() -> None:
     assert issubclass(Throttled, RetryLater)
     assert issubclass(ServerFault, RetryLater)
     assert issubclass(Unreachable, RetryLater)
@@ -64,7 +64,7 @@ def test_what_may_succeed_later() -> None:
     ("asked", "waits"),
     [pytest.param(30.0, 30.0, id="as long as asked"), pytest.param(0.0, 1.0, id="a second if not asked")],
 )
-def test_throttling_waits(asked: float, waits: float) -> None:
+def test_a_throttled_call_waits_as_the_server_asks(asked: float, waits: float) -> None:
     error = classify(429, {}, asked)
     assert isinstance(error, RetryLater)
     assert error.after_seconds == waits
@@ -98,7 +98,7 @@ OTHER_REFUSALS = {
 
 
 @pytest.mark.parametrize("message", RBAC_SENTENCES.values(), ids=RBAC_SENTENCES.keys())
-def test_a_missing_right(message: str) -> None:
+def test_a_forbidden_call_lacks_a_right(message: str) -> None:
     refusal = classify(403, {"reason": "Forbidden", "message": message})
     assert isinstance(refusal, Forbidden)
     assert refusal.lacks_right

@@ -28,20 +28,22 @@ def reset(request: web.Request) -> None:
     request.transport.abort()
 
 
-async def test_an_object_comes_back_as_it_is(server: Server, client: HttpClient) -> None:
+async def test_an_object_is_returned_unchanged(server: Server, client: HttpClient) -> None:
     server.answers(body=b'{"kind":"Job"}')
     assert await client.get(JOBS, "team a", "x?y") == {"kind": "Job"}
     assert server.asked[0].raw_path == "/apis/batch/v1/namespaces/team%20a/jobs/x%3Fy", "names cannot leave their place"
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "x/status", "../../secrets/x", "x%2Fstatus"])
-async def test_nobody_is_asked_for_a_name_that_leads_elsewhere(server: Server, client: HttpClient, name: str) -> None:
+async def test_no_request_is_sent_for_a_name_that_changes_the_path(
+    server: Server, client: HttpClient, name: str
+) -> None:
     with pytest.raises(NotFound):
         await client.get(JOBS, "default", name)
     assert server.asked == []
 
 
-async def test_whether_a_watch_begins_is_known_before_it_shows_anything(server: Server, client: HttpClient) -> None:
+async def test_the_start_of_a_watch_is_known_before_its_first_event(server: Server, client: HttpClient) -> None:
     over = asyncio.Event()
 
     async def quiet(request: web.Request) -> web.StreamResponse:
@@ -57,7 +59,7 @@ async def test_whether_a_watch_begins_is_known_before_it_shows_anything(server: 
         await client.try_watch(JOBS)
 
 
-async def test_what_is_sent(server: Server) -> None:
+async def test_each_call_sends_the_right_request(server: Server) -> None:
     server.answers(body=b"{}")
     async with HttpClient(credentials(server.port, token="secret", path="/k8s/cluster-1")) as client:
         await client.create(PODS, "default", {"a": 1})
@@ -72,7 +74,7 @@ async def test_what_is_sent(server: Server) -> None:
     assert b'"preconditions":{"uid":"u"}' in server.bodies[2]
 
 
-async def test_every_call_is_counted_by_what_came_of_it(server: Server, unused_tcp_port: int) -> None:
+async def test_every_call_is_counted_by_its_result(server: Server, unused_tcp_port: int) -> None:
     counted: list[tuple[str, str, str]] = []
     server.answers(body=b"{}")
     async with HttpClient(credentials(server.port), lambda *call: counted.append(call)) as client:
@@ -125,7 +127,7 @@ async def test_a_watch_is_lines_until_the_server_ends_it(server: Server) -> None
         pytest.param({"body": b"x" * 40}, Unreachable, id="a line without end"),
     ],
 )
-async def test_a_watch_that_is_refused(
+async def test_a_refused_watch_is_an_error(
     server: Server, how: dict[str, object], error: type[KubeError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http, "LONGEST_LINE_BYTES", 16)
@@ -154,7 +156,7 @@ async def test_a_watch_that_is_refused(
         ),
     ],
 )
-async def test_bad_answers(
+async def test_a_bad_answer_is_an_error(
     server: Server, client: HttpClient, how: dict[str, object], error: type[KubeError], says: str
 ) -> None:
     server.answers(**how)
@@ -176,7 +178,7 @@ async def test_bad_answers(
         ("9" * 400, 60.0),
     ],
 )
-async def test_the_server_says_how_long_to_wait(
+async def test_the_retry_after_header_gives_the_wait(
     server: Server, client: HttpClient, header: str, seconds: float
 ) -> None:
     server.answers(status=429, headers={"Retry-After": header}, body=b"{}")
@@ -211,13 +213,13 @@ async def test_a_create_is_never_repeated(server: Server, client: HttpClient) ->
     assert len(server.asked) <= 1 + 4, "a read is given up, too (aiohttp repeats what we repeat)"
 
 
-async def test_nobody_listens(unused_tcp_port: int) -> None:
+async def test_a_closed_port_is_unreachable(unused_tcp_port: int) -> None:
     async with HttpClient(credentials(unused_tcp_port)) as client:
         with pytest.raises(Unreachable, match=f"127.0.0.1:{unused_tcp_port}"):
             await client.get(JOBS, "default", "x")
 
 
-async def test_an_answer_that_breaks_off_is_no_answer(server: Server, client: HttpClient) -> None:
+async def test_an_incomplete_answer_is_an_error(server: Server, client: HttpClient) -> None:
     async def half(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Length": "1000"})
         await response.prepare(request)
@@ -231,12 +233,12 @@ async def test_an_answer_that_breaks_off_is_no_answer(server: Server, client: Ht
         await client.get(JOBS, "default", "x")
 
 
-async def test_a_client_that_was_never_opened_is_a_bug_of_ours() -> None:
+async def test_a_client_that_is_not_open_raises_an_error() -> None:
     with pytest.raises(RuntimeError, match="not open"):
         await HttpClient(credentials(1)).get(JOBS, "default", "x")
 
 
-async def test_a_dry_run_says_so_with_every_write_and_with_no_read(server: Server) -> None:
+async def test_a_dry_run_marks_every_write_and_no_read(server: Server) -> None:
     server.answers(text="{}", content_type="application/json")
     async with HttpClient(credentials(server.port), dry_run=True) as client:
         await client.get(JOBS, "a", "b")

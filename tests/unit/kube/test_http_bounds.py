@@ -19,7 +19,7 @@ async def test_a_redirect_is_never_followed(server: Server, client: HttpClient) 
     assert [request.path for request in server.asked] == ["/api/v1/namespaces/default/pods"]
 
 
-async def test_an_answer_without_end_is_not_read(
+async def test_an_endless_answer_is_cut_off(
     server: Server, client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http, "MAX_ANSWER_BYTES", 2 * 1024 * 1024)
@@ -57,8 +57,8 @@ async def test_an_object_that_is_no_json_is_rejected_before_it_is_sent(server: S
     assert server.asked == []
 
 
-async def test_a_login_that_fails_is_no_answer_and_heals(server: Server) -> None:
-    """The token file vanished, or the plugin of a kubeconfig failed: every call says so, and none ends Muster."""
+async def test_a_failed_login_is_an_error_and_recovers(server: Server) -> None:
+    """The token file vanished, or the plugin of a kubeconfig failed: every call fails, and none ends Muster."""
     login = FakeLogin(Endpoint(f"http://127.0.0.1:{server.port}"), "Bearer secret", "exec: plugin exited with 1")
     credentials = Credentials(login)
     server.answers(body=b"{}")

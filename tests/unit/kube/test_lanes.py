@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from muster.kube.http import HttpClient
-from muster.kube.lanes import CALLS_AT_ONCE, Lane, Places, Work, current_work, in_lane, within
+from muster.kube.lanes import CALLS_AT_ONCE, Lane, LaneWork, Places, current_work, in_lane, within
 from muster.kube.resources import JOBS, LEASES, PODS
 from tests.unit.kube.misbehaving import Server
 
@@ -16,7 +16,7 @@ from tests.unit.kube.misbehaving import Server
 @asynccontextmanager
 async def crowded(places: Places, lane: Lane) -> AsyncIterator[None]:
     """Every place of the lane is taken."""
-    work, leave = Work(lane), asyncio.Event()
+    work, leave = LaneWork(lane), asyncio.Event()
 
     async def stay() -> None:
         async with places.take(work):
@@ -31,7 +31,7 @@ async def crowded(places: Places, lane: Lane) -> AsyncIterator[None]:
         await asyncio.gather(*crowd)
 
 
-async def used(places: Places, work: Work) -> Lane:
+async def used(places: Places, work: LaneWork) -> Lane:
     async with places.take(work) as lane:
         return lane
 
@@ -41,16 +41,16 @@ async def test_a_full_lane_delays_no_other(full: Lane) -> None:
     places = Places()
     async with crowded(places, full):
         for lane in set(Lane) - {full}:
-            assert await asyncio.wait_for(used(places, Work(lane)), 1) is lane
-        waiting = asyncio.create_task(used(places, Work(full)))
+            assert await asyncio.wait_for(used(places, LaneWork(lane)), 1) is lane
+        waiting = asyncio.create_task(used(places, LaneWork(full)))
         await asyncio.sleep(0.01)
         assert not waiting.done()
     assert await asyncio.wait_for(waiting, 1) is full
 
 
-async def test_work_that_is_hurried_leaves_the_queue_for_the_faster_lane() -> None:
-    places, work = Places(), Work(Lane.EAGER)
-    async with crowded(places, Lane.EAGER):
+async def test_hurried_work_moves_to_the_faster_lane() -> None:
+    places, work = Places(), LaneWork(Lane.BACKGROUND)
+    async with crowded(places, Lane.BACKGROUND):
         waiting = [asyncio.create_task(used(places, work)) for _ in range(3)]
         await asyncio.sleep(0.01)
         work.hurry(Lane.ADMISSION)
@@ -59,16 +59,16 @@ async def test_work_that_is_hurried_leaves_the_queue_for_the_faster_lane() -> No
 
 
 def test_work_is_never_slowed_down() -> None:
-    work = Work(Lane.ADMISSION)
-    work.hurry(Lane.EAGER)
+    work = LaneWork(Lane.ADMISSION)
+    work.hurry(Lane.BACKGROUND)
     assert work.lane is Lane.ADMISSION
 
 
 @pytest.mark.parametrize("hurry", [False, True])
-async def test_who_gives_up_waiting_takes_no_place(hurry: bool) -> None:
+async def test_a_cancelled_waiter_takes_no_place(hurry: bool) -> None:
     places = Places()
-    async with crowded(places, Lane.EAGER):
-        work = Work(Lane.EAGER)
+    async with crowded(places, Lane.BACKGROUND):
+        work = LaneWork(Lane.BACKGROUND)
         waiting = [asyncio.create_task(used(places, work)) for _ in range(5)]
         await asyncio.sleep(0.01)
         for each in waiting:
@@ -76,24 +76,24 @@ async def test_who_gives_up_waiting_takes_no_place(hurry: bool) -> None:
         if hurry:
             work.hurry(Lane.ADMISSION)
         await asyncio.gather(*waiting, return_exceptions=True)
-    for lane in (Lane.EAGER, Lane.ADMISSION):
+    for lane in (Lane.BACKGROUND, Lane.ADMISSION):
         async with crowded(places, lane):
             pass
         async with asyncio.timeout(1), crowded(places, lane):
             assert places._free[lane].locked()
 
 
-async def test_the_cancelled_one_whose_turn_came_at_the_same_moment_gives_its_place_back() -> None:
+async def test_a_waiter_that_is_cancelled_on_its_turn_gives_its_place_back() -> None:
     places = Places()
-    async with crowded(places, Lane.EAGER):
-        waiting = asyncio.create_task(used(places, Work(Lane.EAGER)))
+    async with crowded(places, Lane.BACKGROUND):
+        waiting = asyncio.create_task(used(places, LaneWork(Lane.BACKGROUND)))
         await asyncio.sleep(0.01)
     for _ in range(3):
         waiting.cancel()
         await asyncio.sleep(0)
-    async with asyncio.timeout(1), crowded(places, Lane.EAGER):
-        assert places._free[Lane.EAGER].locked()
-    assert not places._free[Lane.EAGER].locked()
+    async with asyncio.timeout(1), crowded(places, Lane.BACKGROUND):
+        assert places._free[Lane.BACKGROUND].locked()
+    assert not places._free[Lane.BACKGROUND].locked()
 
 
 async def test_tasks_inherit_the_lane_and_nothing_leaks_out_of_it() -> None:
@@ -104,13 +104,13 @@ async def test_tasks_inherit_the_lane_and_nothing_leaks_out_of_it() -> None:
     async def lane_here() -> Lane:
         return current_work().lane
 
-    assert await lane_here() is Lane.EAGER
+    assert await lane_here() is Lane.BACKGROUND
     assert await probe() is Lane.CONTROL
     async with in_lane(Lane.ADMISSION):
         assert await probe() is Lane.CONTROL
         assert await lane_here() is Lane.ADMISSION
-        assert await asyncio.create_task(within(Work(Lane.EAGER), lane_here())) is Lane.EAGER
-    assert await lane_here() is Lane.EAGER
+        assert await asyncio.create_task(within(LaneWork(Lane.BACKGROUND), lane_here())) is Lane.BACKGROUND
+    assert await lane_here() is Lane.BACKGROUND
 
 
 async def test_a_flood_of_eager_calls_delays_neither_the_lease_nor_a_webhook(
@@ -128,12 +128,12 @@ async def test_a_flood_of_eager_calls_delays_neither_the_lease_nor_a_webhook(
     server.handler = answer
     flood = [asyncio.create_task(client.list(JOBS)) for _ in range(300)]
     async with asyncio.timeout(30):
-        while held < CALLS_AT_ONCE[Lane.EAGER]:  # noqa: ASYNC110 - the server counts
+        while held < CALLS_AT_ONCE[Lane.BACKGROUND]:  # noqa: ASYNC110 - the server counts
             await asyncio.sleep(0.01)
         async with in_lane(Lane.CONTROL):
             await client.get(LEASES, "muster-system", "muster")
         async with in_lane(Lane.ADMISSION):
             await asyncio.gather(*(client.list(PODS) for _ in range(100)))
-        assert held == CALLS_AT_ONCE[Lane.EAGER], "the rest waits for its turn, and not for the API server"
+        assert held == CALLS_AT_ONCE[Lane.BACKGROUND], "the rest waits for its turn, and not for the API server"
         let_go.set()
         await asyncio.gather(*flood)

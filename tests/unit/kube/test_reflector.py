@@ -75,7 +75,7 @@ class Script:
         return response
 
 
-class Told:
+class Recording:
     """An audience that writes everything down, in one word each."""
 
     def __init__(self) -> None:
@@ -115,19 +115,19 @@ async def serving(script: Script) -> AsyncIterator[HttpClient]:
     await runner.cleanup()
 
 
-async def reflected(script: Script, told: Told | None = None) -> list[str]:
-    """All that is told until the server is silent."""
-    told = told or Told()
+async def reflected(script: Script, handler: Recording | None = None) -> list[str]:
+    """All that the reflector reports until the server is silent."""
+    handler = handler or Recording()
     async with serving(script) as client:
-        running = asyncio.create_task(Reflector(client, client, PODS, SELECTOR, told).run())
+        running = asyncio.create_task(Reflector(client, client, PODS, SELECTOR, handler).run())
         silent = asyncio.create_task(script.silent.wait())
         done, _ = await asyncio.wait({running, silent}, timeout=10, return_when=asyncio.FIRST_COMPLETED)
-        assert done == {silent}, f"it goes on for ever, or it ended: {running}"
+        assert done == {silent}, f"it never stops, or it ended: {running}"
         running.cancel()
-    return told.words
+    return handler.words
 
 
-async def test_all_pages_are_told_as_one_list() -> None:
+async def test_all_pages_are_reported_as_one_list() -> None:
     script = Script(Page("a", "b", at=5, more="t1"), Page("c", at=5, more="t2"), Page(at=5), Stream())
     assert await reflected(script) == ["all:a,b,c"]
     assert [asked.get("continue") for asked in script.asked[:3]] == [None, "t1", "t2"]
@@ -139,7 +139,7 @@ async def test_each_page_is_read_before_the_next_is_asked_for() -> None:
     script = Script(Page("a", "b", at=5, more="t1"), Page("c", at=5), Stream())
     asked: list[int] = []
 
-    class Counting(Told):
+    class Counting(Recording):
         def read(self, item: Object) -> Object | None:
             asked.append(len(script.asked))
             return {"metadata": {"name": item["metadata"]["name"].upper()}}
@@ -148,7 +148,7 @@ async def test_each_page_is_read_before_the_next_is_asked_for() -> None:
     assert asked == [1, 1, 2]
 
 
-async def test_what_is_asked_of_a_watch() -> None:
+async def test_a_watch_asks_for_bookmarks_and_a_timeout() -> None:
     script = Script(Page(at=5), Stream())
     await reflected(script)
     assert script.asked[1] == {
@@ -160,14 +160,14 @@ async def test_what_is_asked_of_a_watch() -> None:
     }
 
 
-async def test_events_are_told_in_their_order() -> None:
+async def test_events_are_reported_in_order() -> None:
     lines = [event("ADDED", "a", 6), event("MODIFIED", "b", 7), event("DELETED", "a", 8)]
     script = Script(Page("b", at=5), Stream(*lines))
     assert await reflected(script) == ["all:b", "+a", "+b", "-a"]
-    assert script.asked[2]["resourceVersion"] == "8", "the next stream goes on from the last event"
+    assert script.asked[2]["resourceVersion"] == "8", "the next stream continues from the last event"
 
 
-async def test_a_bookmark_says_where_to_go_on_and_nothing_else() -> None:
+async def test_a_bookmark_only_sets_the_resource_version() -> None:
     script = Script(Page(at=5), Stream(event("BOOKMARK", "", 90)), Stream(), Stream(event("ADDED", "a", 91)))
     assert await reflected(script) == ["all:", "+a"]
     assert [asked.get("resourceVersion") for asked in script.asked] == [None, "5", "90", "90", "91"]
@@ -177,7 +177,7 @@ AGAIN = ["all:a", "lost", "all:b"]
 
 
 @pytest.mark.parametrize(
-    ("broken", "told"),
+    ("broken", "reports"),
     [
         pytest.param(Stream(error(410)), AGAIN, id="410 in the stream"),
         pytest.param(Stream(status=410), AGAIN, id="410 as the answer"),
@@ -191,12 +191,12 @@ AGAIN = ["all:a", "lost", "all:b"]
         pytest.param(Stream(b'{"type":"ADDED","object":7}\n'), AGAIN, id="an event that has no object"),
     ],
 )
-async def test_after_a_break_everything_is_told_anew(broken: Stream, told: list[str]) -> None:
-    assert await reflected(Script(Page("a", at=5), broken, Page("b", at=9), Stream())) == told
+async def test_after_a_broken_stream_all_objects_are_reported_again(broken: Stream, reports: list[str]) -> None:
+    assert await reflected(Script(Page("a", at=5), broken, Page("b", at=9), Stream())) == reports
 
 
 @pytest.mark.parametrize("status", [410, 500, 403])
-async def test_a_list_that_fails_midway_tells_nothing_and_begins_anew(status: int) -> None:
+async def test_a_list_that_fails_midway_reports_nothing_and_starts_again(status: int) -> None:
     script = Script(Page("a", at=5, more="t1"), Page(status=status), Page("b", at=9), Stream())
     assert await reflected(script) == ["lost", "all:b"]
     assert "continue" not in script.asked[2]
@@ -210,37 +210,37 @@ async def test_a_list_that_fails_midway_tells_nothing_and_begins_anew(status: in
         pytest.param([Stream(error(410)), Page(more="t1"), Page(status=410)], id="as the answer to a page"),
     ],
 )
-async def test_a_revision_that_is_too_old_is_nothing_to_warn_of(
+async def test_an_expired_revision_logs_no_warning(
     expired: list[Page | Stream], caplog: pytest.LogCaptureFixture
 ) -> None:
     await reflected(Script(Page(at=5), *expired, Page(at=9), Stream()))
     assert not caplog.records
 
 
-async def test_why_it_broke_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_log_says_why_a_watch_broke(caplog: pytest.LogCaptureFixture) -> None:
     await reflected(Script(Page(at=5), Stream(error(500)), Page(at=9), Stream()))
-    assert "watching pods broke and starts again: the watch ended with error 500" in caplog.text
+    assert "the watch of pods broke and is being restarted: the watch ended with error 500" in caplog.text
 
 
-async def test_a_server_that_ends_every_stream_at_once_is_not_asked_without_end(
+async def test_the_reflector_pauses_between_streams_that_end_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "BETWEEN_STREAMS_SECONDS", 0.1)
     script = Script(Page(at=5), *[Stream() for _ in range(200)])
     async with serving(script) as client:
-        running = asyncio.create_task(Reflector(client, client, PODS, SELECTOR, Told()).run())
+        running = asyncio.create_task(Reflector(client, client, PODS, SELECTOR, Recording()).run())
         await asyncio.sleep(0.35)
         running.cancel()
     assert 2 <= len(script.asked) <= 6
 
 
-async def test_a_line_can_be_as_large_as_a_pod_can() -> None:
+async def test_a_line_can_be_as_large_as_a_pod() -> None:
     large = a_pod("a").annotated(padding="x" * 2_000_000).build()
     line = orjson.dumps({"type": "ADDED", "object": large}) + b"\n"
     assert await reflected(Script(Page(at=5), Stream(line), Stream())) == ["all:", "+a"]
 
 
-async def test_a_server_that_stays_away_is_asked_less_and_less(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_reflector_backs_off_while_the_server_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -254,6 +254,6 @@ async def test_a_server_that_stays_away_is_asked_less_and_less(monkeypatch: pyte
     client = HttpClient(credentials(1))
     async with client:
         with pytest.raises(asyncio.CancelledError):
-            await Reflector(client, client, PODS, SELECTOR, Told()).run()
+            await Reflector(client, client, PODS, SELECTOR, Recording()).run()
     assert pauses[:4] == [0.5, 1.0, 2.0, 4.0]
     assert pauses[-1] == module.LONGEST_RETRY_SECONDS

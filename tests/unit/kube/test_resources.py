@@ -13,5 +13,5 @@ from muster.kube.resources import JOBS, PODS, Resource
         (JOBS, "../x", "b?c", "/apis/batch/v1/namespaces/..%2Fx/jobs/b%3Fc"),
     ],
 )
-def test_where_things_are(resource: Resource, namespace: str, name: str, path: str) -> None:
+def test_each_resource_has_its_path(resource: Resource, namespace: str, name: str, path: str) -> None:
     assert resource.path(namespace, name) == path

@@ -1,4 +1,4 @@
-"""In a pod, the files of the ServiceAccount are all that a login takes."""
+"""In a pod, the files of the ServiceAccount are all that a login requires."""
 
 import ssl
 import subprocess
@@ -76,7 +76,7 @@ FAILURES: dict[str, tuple[Pod, str]] = {
     ),
     "the token is empty": (Pod(token=b""), "/token is empty: check that the pod mounts its ServiceAccount's token"),
     "the token is white space": (Pod(token=b" \n"), "/token is empty: check that the pod mounts"),
-    "the token is binary": (Pod(token=b"\xff\x00"), "/token holds no token, but bytes that are not ASCII: check"),
+    "the token is binary": (Pod(token=b"\xff\x00"), "/token does not hold a token: it is not ASCII: check"),
     "the host is not set": (
         Pod(environment={"KUBERNETES_SERVICE_PORT": "443"}),
         "KUBERNETES_SERVICE_HOST must be set, as the kubelet does in every pod; outside a pod, use --kubeconfig",
@@ -108,15 +108,13 @@ def test_a_ca_that_is_a_folder_cannot_be_read(tmp_path: Path) -> None:
         Pod(ca=None).log_in(tmp_path)
 
 
-def test_without_the_files_it_is_no_pod(tmp_path: Path) -> None:
+def test_without_the_files_muster_uses_the_kubeconfig(tmp_path: Path) -> None:
     with pytest.raises(NoCredentials, match="cannot log in with the default kubeconfig: "):
         load_credentials(None, "a-context", service_account=tmp_path, environment=IN_A_POD)
 
 
 @pytest.mark.parametrize("asked", [(Path("/nowhere"), None), (None, "a-context")], ids=["a file", "a context"])
-def test_a_kubeconfig_that_is_asked_for_wins_in_a_pod_too(
-    tmp_path: Path, asked: tuple[Path | None, str | None]
-) -> None:
+def test_a_given_kubeconfig_wins_in_a_pod_too(tmp_path: Path, asked: tuple[Path | None, str | None]) -> None:
     with pytest.raises(NoCredentials, match=r"cannot log in with (/nowhere|the default kubeconfig): "):
         load_credentials(*asked, service_account=Pod().mount(tmp_path), environment=IN_A_POD)
 
@@ -143,7 +141,7 @@ async def test_a_token_that_the_kubelet_replaced_is_read_after_a_minute(
     assert await credentials.authorization() == "Bearer second"
 
 
-async def test_a_token_that_vanishes_is_no_end_and_heals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_token_is_an_error_and_recovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
     credentials = Pod().log_in(tmp_path)
@@ -201,7 +199,7 @@ def test_a_pod_logs_in_without_the_kubernetes_package(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "leave", "crds install"])
-def test_without_the_package_a_kubeconfig_cannot_be_read_and_one_line_says_so(tmp_path: Path, command: str) -> None:
+def test_without_the_package_a_kubeconfig_is_an_error_of_one_line(tmp_path: Path, command: str) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text("apiVersion: v1\nkind: Config\n")
     done = run_without_the_package(

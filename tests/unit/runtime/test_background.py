@@ -14,7 +14,7 @@ from tests.unit.controllers.parts import build
 JOB = a_gang("train").uid("now")
 
 
-async def test_what_is_under_way_is_waited_for() -> None:
+async def test_the_exit_waits_for_running_tasks() -> None:
     done = []
 
     async def work() -> None:
@@ -31,7 +31,7 @@ async def test_what_is_under_way_is_waited_for() -> None:
     assert done == ["first", "what it led to"]
 
 
-async def test_what_does_not_end_is_cut_off_in_time() -> None:
+async def test_a_task_that_does_not_end_is_cancelled_in_time() -> None:
     began = time.monotonic()
     async with BackgroundTasks(seconds=0.05) as background:
         stuck = background.begin(asyncio.sleep(60), "stuck")
@@ -39,7 +39,7 @@ async def test_what_does_not_end_is_cut_off_in_time() -> None:
     assert time.monotonic() - began < 1
 
 
-async def test_a_failure_that_nobody_waited_for_is_no_noise(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failed_background_task_logs_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
     async def fail() -> None:
         raise ValueError("nobody looks at this")
 
@@ -49,12 +49,12 @@ async def test_a_failure_that_nobody_waited_for_is_no_noise(caplog: pytest.LogCa
     assert not caplog.records
 
 
-async def test_a_gang_that_is_being_formed_is_formed_before_the_connection_closes() -> None:
+async def test_muster_finishes_a_gang_before_the_connection_closes() -> None:
     """Seen at a restart: the connection closed under it, with a traceback in the log."""
     cluster = FakeCluster()
     cluster.apply(JOB)
     gang_former = build(FakeClient(cluster)).gang_former
-    gang_former.observer.cache.put_job(JOB.view())
+    gang_former.jobs.cache.put_job(JOB.view())
     async with gang_former.background:
         caller = asyncio.create_task(gang_former.ensure(JOB.ref))
         await asyncio.sleep(0)

@@ -7,7 +7,7 @@ import pytest
 from muster.runtime.health import ADMISSION, API, Health
 
 
-def test_it_is_ready_when_every_announced_part_is_well() -> None:
+def test_muster_is_ready_when_every_announced_part_is_well() -> None:
     health = Health()
     health.announce(API, "not asked yet")
     health.announce(ADMISSION, "not registered yet")
@@ -28,7 +28,7 @@ def test_a_problem_is_logged_when_it_changes_and_not_again(caplog: pytest.LogCap
     assert not health.is_well(API)
 
 
-async def test_who_waits_goes_on_when_all_its_parts_are_well() -> None:
+async def test_a_waiter_goes_on_when_all_its_parts_are_well() -> None:
     health = Health()
     health.announce(API, "a")
     health.announce(ADMISSION, "b")

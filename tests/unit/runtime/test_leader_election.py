@@ -1,4 +1,4 @@
-"""The Lease in the API server, and the work that hangs on it."""
+"""Leader election with a Lease, and the work that runs while leading."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -18,7 +18,7 @@ STEP_SECONDS = 0.005
 
 
 class Shaky(FakeClient):
-    """Fails when told to."""
+    """Fails on demand."""
 
     error: KubeError | None = None
 
@@ -68,7 +68,7 @@ def the_lease(cluster: FakeCluster) -> Object:
     return spec
 
 
-async def test_one_of_two_leads_and_the_other_follows_when_it_is_released() -> None:
+async def test_one_of_two_replicas_leads_and_the_other_takes_over_on_release() -> None:
     cluster = FakeCluster()
     first, second = a_replica(cluster, "first"), a_replica(cluster, "second")
     async with running(first):
@@ -82,7 +82,7 @@ async def test_one_of_two_leads_and_the_other_follows_when_it_is_released() -> N
     assert (the_lease(cluster)["holderIdentity"], the_lease(cluster)["leaseTransitions"]) == ("second", 1)
 
 
-async def test_a_leader_that_is_gone_is_waited_for_and_no_longer() -> None:
+async def test_a_replica_takes_over_once_the_lease_of_a_dead_leader_expires() -> None:
     cluster = FakeCluster()
     first, second = a_replica(cluster, "first"), a_replica(cluster, "second")
     async with running(first):
@@ -92,7 +92,7 @@ async def test_a_leader_that_is_gone_is_waited_for_and_no_longer() -> None:
         assert not first.leads(), "its time was up before"
 
 
-async def test_a_leader_survives_errors_for_a_while_and_then_gives_up_by_itself() -> None:
+async def test_a_leader_survives_errors_for_a_while_and_then_steps_down() -> None:
     cluster = FakeCluster()
     replica = a_replica(cluster, "only")
     async with running(replica):
@@ -115,7 +115,7 @@ async def test_a_leader_survives_errors_for_a_while_and_then_gives_up_by_itself(
         pytest.param({"holderIdentity": "x", "renewTime": "9999-12-31T23:59:59Z"}, id="a time in the far future"),
     ],
 )
-async def test_whatever_stands_in_the_lease_is_overcome(spec: Object) -> None:
+async def test_a_replica_takes_over_any_malformed_lease(spec: Object) -> None:
     cluster = FakeCluster()
     cluster.create("leases", "muster-system", {"metadata": {"name": "muster"}, "spec": spec}, USER)
     replica = a_replica(cluster, "only")
@@ -123,7 +123,7 @@ async def test_whatever_stands_in_the_lease_is_overcome(spec: Object) -> None:
         await until(replica.leads, 3)
 
 
-async def test_a_deleted_lease_is_made_again_by_its_holder() -> None:
+async def test_the_holder_creates_a_deleted_lease_again() -> None:
     cluster = FakeCluster()
     first, second = a_replica(cluster, "first"), a_replica(cluster, "second")
     async with running(first):
@@ -148,7 +148,7 @@ class Work:
             self.ended += 1
 
 
-async def test_the_work_runs_while_we_lead_ends_at_once_and_begins_anew() -> None:
+async def test_the_work_runs_while_the_replica_leads() -> None:
     cluster, work = FakeCluster(), Work()
     replica = a_replica(cluster, "only")
     working = asyncio.create_task(replica.while_leading(work))
@@ -185,7 +185,7 @@ async def test_the_work_ends_also_while_a_call_hangs(monkeypatch: pytest.MonkeyP
     working.cancel()
 
 
-async def test_what_fails_at_work_is_not_kept_quiet() -> None:
+async def test_an_error_of_the_work_is_raised() -> None:
     async def fail() -> None:
         raise ZeroDivisionError("bug")
 
@@ -228,7 +228,7 @@ async def test_a_replica_that_is_alone_always_leads() -> None:
     working.cancel()
 
 
-async def test_a_renewal_writes_who_and_for_how_long_and_keeps_the_rest() -> None:
+async def test_a_renewal_writes_holder_and_duration_and_keeps_the_rest() -> None:
     cluster = FakeCluster()
     replica = a_replica(cluster, "only")
     async with running(replica):

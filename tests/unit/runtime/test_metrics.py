@@ -1,11 +1,11 @@
-"""What Prometheus is told about the work."""
+"""The metrics about the work."""
 
 import asyncio
 
 import pytest
 
-from muster.api.v1alpha2.podgroup import GangState
-from muster.controllers.store import Cache
+from muster.api.v1alpha2.podgroup import GangState, PodGroup
+from muster.controllers.cache import Cache
 from muster.runtime.latency import POD_GROUP, SCHEDULED, WORKLOAD, LatencyTracker
 from muster.runtime.metrics import Metrics
 from muster.runtime.workqueue import WorkQueue
@@ -44,7 +44,9 @@ def test_gangs_are_counted_as_they_come_change_and_go() -> None:
     assert counted(cache) == {"waiting": 1}, "one of another UID is not this one"
     cache.put_pod_group(a_pod_group("free").uid("free").read())
     assert counted(cache) == {"waiting": 1}, "what is no Job's is no gang of a Job"
-    cache.forget_except(set(), set(), set(), ("9", "9", "9"))
+    for group in cache.unlisted(PodGroup, set(), "9"):
+        assert isinstance(group, PodGroup)
+        cache.drop_pod_group(group.metadata)
     assert counted(cache) == {}
     assert set(GangState) == {"waiting", "scheduled", "ending"}
 
@@ -76,7 +78,7 @@ async def test_forming_a_gang_is_measured() -> None:
     cluster.apply(JOB)
     parts = build(FakeClient(cluster))
     await parts.gang_former.ensure(JOB.ref)
-    page = parts.gang_former.recorder.metrics.page().decode()
+    page = parts.recorder.metrics.page().decode()
     for stage in (WORKLOAD, POD_GROUP):
         assert f'muster_formation_seconds_count{{stage="{stage}"}} 1.0' in page
 
@@ -98,6 +100,6 @@ async def test_a_resync_that_finds_something_is_counted_as_drift() -> None:
     for _ in range(50):
         await asyncio.sleep(0)
     running.cancel()
-    page = parts.resync.metrics.page()
+    page = parts.recorder.metrics.page()
     assert b'muster_resyncs_total{outcome="done"} 1.0' in page
     assert b"muster_resync_drift_jobs_total 1.0" in page

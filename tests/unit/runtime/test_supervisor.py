@@ -76,7 +76,7 @@ async def test_a_task_that_dies_once_is_logged_counted_and_started_again(
     assert stage.health.ready
 
 
-async def test_one_that_keeps_dying_makes_the_replica_not_ready_until_it_runs_steadily(stage: Stage) -> None:
+async def test_a_task_that_keeps_dying_makes_the_replica_not_ready_until_it_runs_steadily(stage: Stage) -> None:
     running = asyncio.create_task(stage.supervisor.run(Task.RESYNC, stage.dying(3, forever)))
     await until(lambda: not stage.health.ready)
     assert stage.health.sentence == (
@@ -87,7 +87,7 @@ async def test_one_that_keeps_dying_makes_the_replica_not_ready_until_it_runs_st
     running.cancel()
 
 
-async def test_two_deaths_do_not_make_it_not_ready(stage: Stage) -> None:
+async def test_two_deaths_of_a_task_leave_the_replica_ready(stage: Stage) -> None:
     running = asyncio.create_task(stage.supervisor.run(Task.RESYNC, stage.dying(2, forever)))
     await until(lambda: stage.runs == 3)
     assert stage.health.ready
@@ -107,7 +107,7 @@ async def test_a_steady_run_makes_the_next_death_the_first(stage: Stage) -> None
     assert stage.health.ready
 
 
-async def test_cancellation_ends_it_and_leaves_no_problem(stage: Stage) -> None:
+async def test_cancellation_ends_a_task_and_leaves_no_problem(stage: Stage) -> None:
     running = asyncio.create_task(stage.supervisor.run(Task.RESYNC, stage.dying(3, forever)))
     await until(lambda: not stage.health.ready)
     running.cancel()
@@ -116,7 +116,7 @@ async def test_cancellation_ends_it_and_leaves_no_problem(stage: Stage) -> None:
     assert stage.health.ready, "the next generation begins without the problems of this one"
 
 
-async def test_what_dies_while_it_is_cancelled_does_not_start_again(stage: Stage) -> None:
+async def test_a_task_that_dies_while_it_is_cancelled_does_not_start_again(stage: Stage) -> None:
     async def stumble() -> None:
         stage.runs += 1
         try:
@@ -131,7 +131,7 @@ async def test_what_dies_while_it_is_cancelled_does_not_start_again(stage: Stage
     assert (running.done(), stage.runs) == (True, 1)
 
 
-async def test_a_cancellation_that_nobody_asked_for_is_a_death_like_any_other(stage: Stage) -> None:
+async def test_an_unrequested_cancellation_is_a_death_like_any_other(stage: Stage) -> None:
     async def stray() -> None:
         stage.runs += 1
         if stage.runs == 1:

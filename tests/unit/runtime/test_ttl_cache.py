@@ -8,7 +8,7 @@ from muster.runtime import ttl_cache as module
 from muster.runtime.ttl_cache import TtlCache
 
 
-def test_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_expires(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
     memory = TtlCache[str, int](seconds=5)
@@ -20,7 +20,7 @@ def test_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not memory._entries, "and it costs nothing any more"
 
 
-def test_only_so_many_the_oldest_goes_first() -> None:
+def test_the_oldest_entry_goes_first() -> None:
     memory = TtlCache[str, int](seconds=60, capacity=2)
     for value, key in enumerate("abab"):
         memory.remember(key, value)
@@ -28,7 +28,7 @@ def test_only_so_many_the_oldest_goes_first() -> None:
     assert [memory.recall(key) for key in "abc"] == [None, 3, 9]
 
 
-def test_until_it_is_told_to_forget() -> None:
+def test_a_forgotten_entry_is_gone() -> None:
     memory = TtlCache[str, int](seconds=60)
     memory.remember("a", 1)
     memory.forget("a")

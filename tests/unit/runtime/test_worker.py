@@ -68,10 +68,10 @@ async def test_a_key_that_fails_is_tried_again_and_concerns_no_other(
     assert stage.handled == ["good", "bad"], "the key was given back"
 
 
-async def test_whoever_knows_more_reports_the_bug() -> None:
+async def test_a_bug_handler_gets_the_key_and_the_error() -> None:
     seen: list[tuple[JobKey, BaseException]] = []
     error = ZeroDivisionError("x")
-    stage = Stage(error, on_bug=lambda *told: seen.append(told))
+    stage = Stage(error, on_bug=lambda *bug: seen.append(bug))
     stage.queue.add(BAD)
     await stage.work()
     assert seen == [(BAD, error)]

@@ -28,7 +28,7 @@ async def test_a_key_that_is_added_twice_is_worked_on_once() -> None:
     assert await is_idle(queue)
 
 
-async def test_a_key_is_with_one_worker_at_a_time_and_comes_back_if_it_was_added_meanwhile() -> None:
+async def test_one_worker_at_a_time_has_a_key_and_it_returns_if_added_meanwhile() -> None:
     queue = WorkQueue[str]()
     queue.add("a")
     assert await taken(queue) == "a"
@@ -48,7 +48,7 @@ async def test_a_waiting_worker_wakes_up() -> None:
     assert await asyncio.wait_for(waiting, 1) == "a"
 
 
-async def test_a_delayed_key_comes_in_its_time() -> None:
+async def test_a_delayed_key_is_due_after_its_delay() -> None:
     queue, loop = WorkQueue[str](), asyncio.get_running_loop()
     started = loop.time()
     queue.add_after("late", 0.06)
@@ -57,7 +57,7 @@ async def test_a_delayed_key_comes_in_its_time() -> None:
     assert loop.time() - started >= 0.055
 
 
-async def test_the_earliest_time_counts() -> None:
+async def test_the_earliest_delay_counts() -> None:
     queue = WorkQueue[str]()
     queue.add_after("a", 60)
     queue.add_after("a", 0.01)
@@ -67,7 +67,7 @@ async def test_the_earliest_time_counts() -> None:
     assert await is_idle(queue), "the later times are forgotten"
 
 
-async def test_what_is_added_at_once_is_not_delayed_any_more() -> None:
+async def test_a_key_that_is_added_is_no_longer_delayed() -> None:
     queue = WorkQueue[str]()
     queue.add_after("a", 0.02)
     queue.add("a")
@@ -103,7 +103,7 @@ async def test_retries_are_spread_and_never_shorter_than_the_server_asked(monkey
     assert seen == [FIRST_RETRY_SECONDS / 2, 30]
 
 
-async def test_success_is_forgotten_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_forgetting_a_key_resets_its_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
     queue = WorkQueue[str]()
     seen = delays(monkeypatch, queue, jitter=1.0)
     queue.retry("a")
@@ -128,7 +128,7 @@ async def test_a_closed_queue_forgets_and_takes_nothing() -> None:
     assert await queue.get() == "after"
 
 
-async def test_what_is_being_worked_on_while_it_closes_can_be_queued_again() -> None:
+async def test_a_key_in_work_can_be_queued_again_after_a_close() -> None:
     queue = WorkQueue[str]()
     queue.add("key")
     assert await queue.get() == "key"
@@ -139,3 +139,17 @@ async def test_what_is_being_worked_on_while_it_closes_can_be_queued_again() -> 
     queue.open()
     queue.add("key")
     assert await queue.get() == "key"
+
+
+async def test_a_closed_queue_reports_each_key_that_it_ignores() -> None:
+    ignored: list[str] = []
+    queue = WorkQueue[str](on_ignored=ignored.append)
+    queue.add("before")
+    queue.close()
+    queue.add("added")
+    queue.add_after("delayed", 0.0)
+    queue.retry("failed")
+    assert ignored == ["added", "delayed", "failed"]
+    queue.open()
+    queue.add("after")
+    assert (len(queue), len(ignored)) == (1, 3)

@@ -34,21 +34,21 @@ async def greeted(port: int, authority: bytes, name: str) -> bytes:
         writer.close()
 
 
-async def test_it_verifies_against_its_authority(port: int, certificate: ServingCertificate) -> None:
+async def test_the_certificate_verifies_against_its_authority(port: int, certificate: ServingCertificate) -> None:
     assert await greeted(port, certificate.authority, "127.0.0.1") == b"hello"
 
 
-async def test_it_is_for_one_address_only(port: int, certificate: ServingCertificate) -> None:
+async def test_the_certificate_is_for_one_address_only(port: int, certificate: ServingCertificate) -> None:
     with pytest.raises(ssl.SSLCertVerificationError, match="mismatch"):
         await greeted(port, certificate.authority, "localhost")
 
 
-async def test_another_authority_does_not_vouch_for_it(port: int) -> None:
+async def test_another_authority_does_not_verify_the_certificate(port: int) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
         await greeted(port, self_signed("127.0.0.1").authority, "127.0.0.1")
 
 
-async def test_a_name_is_a_name() -> None:
+async def test_the_certificate_can_be_for_a_dns_name() -> None:
     made = self_signed("muster.muster-system.svc")
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=made.ssl_context())
     async with server:

@@ -39,7 +39,8 @@ async def listening(
     app = web.Application()
     app.router.add_route("*", "/", handler)
     port = Port(Task.ADMISSION_PORT, app, LOOPBACK, 0, tls.context if tls else None, limits)
-    opened = await listen(port, supervisor or a_supervisor())
+    supervisor = supervisor or a_supervisor()
+    opened = await listen(port, supervisor, supervisor.errors)
     try:
         yield opened
     finally:
@@ -74,7 +75,7 @@ async def closed(streams: Streams, within: float = 5.0) -> bool:
     return True
 
 
-async def test_the_least_recently_used_one_makes_room() -> None:
+async def test_the_least_recently_used_connection_is_closed_first() -> None:
     async with listening(FEW) as port:
         used, *idle = [await connect(port.port) for _ in range(4)]
         assert await answered(used)
@@ -85,7 +86,7 @@ async def test_the_least_recently_used_one_makes_room() -> None:
         assert len(port.connections) == 4
 
 
-async def test_a_peer_with_many_makes_room_for_one_with_few() -> None:
+async def test_the_peer_with_most_connections_loses_one_first() -> None:
     async with listening(FEW) as port:
         honest = await connect(port.port)
         strangers = [await connect(port.port, ELSEWHERE) for _ in range(20)]
@@ -94,7 +95,7 @@ async def test_a_peer_with_many_makes_room_for_one_with_few() -> None:
         assert await answered(strangers[-1])
 
 
-async def test_one_that_is_being_answered_is_never_closed() -> None:
+async def test_a_connection_that_is_being_answered_is_never_closed() -> None:
     answer = asyncio.Event()
 
     async def slow(_: web.Request) -> web.Response:
@@ -118,7 +119,7 @@ async def test_one_that_is_being_answered_is_never_closed() -> None:
         pytest.param(replace(FEW, idle_seconds=0.05), GET, id="nothing after the first answer"),
     ],
 )
-async def test_who_does_nothing_is_closed(limits: Limits, first: bytes) -> None:
+async def test_an_idle_connection_is_closed(limits: Limits, first: bytes) -> None:
     async with listening(limits) as port:
         assert await closed(await connect(port.port, first=first))
         assert len(port.connections) == 0
@@ -127,14 +128,14 @@ async def test_who_does_nothing_is_closed(limits: Limits, first: bytes) -> None:
 @pytest.mark.parametrize(
     "first", [b"", b"\x16\x03\x01\x02\x00\x01", b"\x00" * 1000, GET], ids=["no", "half", "no TLS", "HTTP"]
 )
-async def test_half_a_handshake_ends(first: bytes) -> None:
+async def test_an_incomplete_handshake_is_closed(first: bytes) -> None:
     tls = ReloadingTls(self_signed(LOOPBACK))
     async with listening(replace(FEW, handshake_seconds=0.1), tls=tls) as port:
         assert await closed(await connect(port.port, first=first))
         assert len(port.connections) == 0
 
 
-async def test_without_a_file_descriptor_it_goes_on_later(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_listener_goes_on_after_running_out_of_file_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     loop, tries = asyncio.get_running_loop(), 0
     accept = loop.sock_accept
 
@@ -202,7 +203,7 @@ def reader_of(bodies: BodyReader, limit: int) -> Callable[[web.Request], Awaitab
     return read
 
 
-async def test_large_bodies_together_are_bounded_and_the_oldest_goes(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_sum_of_large_bodies_is_bounded_and_the_oldest_goes(caplog: pytest.LogCaptureFixture) -> None:
     large, most = 3 * SMALL_BYTES, 2 * SMALL_BYTES
     async with listening(Limits(), reader_of(BodyReader(total=5 * SMALL_BYTES), large)) as port:
         begun = [await connect(port.port, first=(POST % large).encode() + b" " * most) for _ in range(3)]
@@ -250,13 +251,13 @@ async def test_small_bodies_never_wait_for_large_ones() -> None:
         ),
     ],
 )
-async def test_a_body_that_is_not_taken(sent: bytes, status: int) -> None:
+async def test_a_body_that_is_too_large_or_too_slow_is_refused(sent: bytes, status: int) -> None:
     async with listening(Limits(), reader_of(BodyReader(seconds=0.05), 100)) as port:
         reader, _ = await connect(port.port, first=sent)
         assert (await reader.readline()).startswith(f"HTTP/1.1 {status}".encode())
 
 
-async def test_what_is_no_http_leaves_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+async def test_malformed_http_leaves_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
     async with listening(Limits()) as port:
         for first in (
             GET.replace(b"GET", b"G\x00T"),

@@ -8,6 +8,7 @@ from cryptography import x509
 
 from muster.kube.errors import Forbidden, KubeError
 from muster.runtime.health import CERTIFICATE, SERVING, TRUST, Health
+from muster.runtime.metrics import Metrics
 from muster.serving.certificates import ServingCertificate, Signed, as_pem, new_authority, new_leaf
 from muster.serving.renewer import CertificateRenewer
 from muster.serving.rotation import Unusable
@@ -50,6 +51,8 @@ class World:
             ask_self=self.answer,
             every_seconds=15,
             clock=lambda: self.now,
+            uninstalled=lambda: False,
+            metrics=Metrics(),
         )
 
     async def read(self) -> ServingCertificate:
@@ -72,7 +75,7 @@ class World:
         self.registered = frozenset(each.certificate for each in authorities)
 
 
-async def test_where_nothing_is_registered_yet_it_is_ready_with_the_first_one() -> None:
+async def test_without_registered_webhooks_the_first_certificate_is_enough() -> None:
     world = World(leaf_of(OLD))
     assert await world.renewal.once()
     assert world.served == world.offered
@@ -82,7 +85,7 @@ async def test_where_nothing_is_registered_yet_it_is_ready_with_the_first_one() 
     assert float(until) == (START + LIFE).timestamp()
 
 
-async def test_a_new_leaf_of_a_trusted_authority_is_served_at_once_and_nobody_is_asked() -> None:
+async def test_a_new_leaf_of_a_trusted_authority_is_served_without_a_request() -> None:
     world = World(leaf_of(OLD))
     await world.renewal.once()
     world.trust(OLD)
@@ -91,7 +94,7 @@ async def test_a_new_leaf_of_a_trusted_authority_is_served_at_once_and_nobody_is
     assert (world.served, world.asked) == (world.offered, asked)
 
 
-async def test_a_leaf_of_a_new_authority_waits_until_that_is_trusted() -> None:
+async def test_a_leaf_of_a_new_authority_waits_until_the_authority_is_trusted() -> None:
     first, second = leaf_of(OLD), leaf_of(NEW, OLD)
     world = World(first)
     world.trust(OLD)
@@ -101,7 +104,7 @@ async def test_a_leaf_of_a_new_authority_waits_until_that_is_trusted() -> None:
         assert not await world.renewal.once(), "look again soon"
         assert world.served == first
         assert world.health.ready, "it is still trusted"
-    assert world.trust_bundle.pem() == as_pem(*_sorted(OLD, NEW)), "whoever registers vouches for both"
+    assert world.trust_bundle.pem() == as_pem(*_sorted(OLD, NEW)), "the leader registers both"
     world.trust(OLD, NEW)
     assert not await world.renewal.once()
     assert world.served == first, "another API server may not have heard of it yet"
@@ -114,22 +117,22 @@ async def test_a_fresh_replica_is_not_ready_before_it_is_trusted() -> None:
     world.trust(OLD)
     assert not await world.renewal.once()
     assert world.health.sentence == "not ready: the API server does not trust the certificate yet"
-    assert world.health.is_well(CERTIFICATE), "so that whoever leads registers it"
+    assert world.health.is_well(CERTIFICATE), "so that the leader registers it"
     world.trust(OLD, NEW)
     for settled in (False, True):
         assert await world.renewal.once() is settled
     assert world.health.ready
 
 
-async def test_one_that_was_trusted_once_stays_ready_when_somebody_empties_the_bundle() -> None:
+async def test_a_replica_that_was_trusted_stays_ready_when_the_bundle_is_emptied() -> None:
     world = World(leaf_of(OLD))
     await world.renewal.once()
     world.trust()
     assert await world.renewal.once()
-    assert world.health.ready, "whoever leads puts it right; until then nothing is gained by hiding"
+    assert world.health.ready, "the leader restores the bundle; until then, being not ready helps nobody"
 
 
-async def test_an_expired_one_is_exchanged_at_once_trusted_or_not() -> None:
+async def test_an_expired_certificate_is_replaced_at_once_trusted_or_not() -> None:
     world = World(leaf_of(OLD))
     world.trust(OLD)
     await world.renewal.once()
@@ -149,7 +152,7 @@ TROUBLE: dict[str, KubeError | Unusable] = {
 
 
 @pytest.mark.parametrize("trouble", TROUBLE.values(), ids=list(TROUBLE))
-async def test_in_trouble_it_goes_on_with_what_it_has_and_tells_once(
+async def test_on_errors_the_renewer_keeps_its_certificate_and_logs_once(
     trouble: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = World(leaf_of(OLD))
@@ -162,14 +165,14 @@ async def test_in_trouble_it_goes_on_with_what_it_has_and_tells_once(
 
 
 @pytest.mark.parametrize("trouble", TROUBLE.values(), ids=list(TROUBLE))
-async def test_in_trouble_from_the_start_it_is_not_ready(trouble: Exception) -> None:
+async def test_with_errors_from_the_start_the_replica_is_not_ready(trouble: Exception) -> None:
     world = World(trouble)
     assert not await world.renewal.once()
     assert str(trouble) in world.health.sentence
     assert not world.health.is_well(TRUST)
 
 
-async def test_a_port_that_does_not_answer_is_told_and_healed() -> None:
+async def test_a_port_that_does_not_answer_is_reported_and_recovers() -> None:
     world = World(leaf_of(OLD), wrong_with_port="connection refused")
     assert not await world.renewal.once()
     assert world.health.sentence == "not ready: admission does not answer on its own port: connection refused"
@@ -179,7 +182,7 @@ async def test_a_port_that_does_not_answer_is_told_and_healed() -> None:
     assert world.health.ready
 
 
-async def test_an_authority_is_vouched_for_a_while_longer_than_it_is_met() -> None:
+async def test_the_bundle_keeps_an_authority_for_a_while_after_its_last_use() -> None:
     world = World(leaf_of(OLD))
     await world.renewal.once()
     world.offered = leaf_of(NEW)
@@ -190,7 +193,7 @@ async def test_an_authority_is_vouched_for_a_while_longer_than_it_is_met() -> No
     assert world.trust_bundle.pem() == as_pem(NEW.certificate)
 
 
-async def test_only_authorities_of_before_are_recalled_and_they_do_not_stay_for_ever() -> None:
+async def test_the_bundle_takes_over_registered_authorities_and_drops_them_later() -> None:
     world = World(leaf_of(NEW))
     leaf = new_leaf(OLD, [HOST], START, LIFE).certificate
     world.trust_bundle.recall([OLD.certificate, leaf])

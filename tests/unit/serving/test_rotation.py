@@ -19,8 +19,8 @@ from muster.serving.rotation import (
     Judgement,
     Need,
     Plan,
-    decide,
     read_bundle,
+    renewal_needed,
     renewed,
 )
 
@@ -69,7 +69,7 @@ class Row:
 
 LEAF, AUTHORITY, PUT_BACK = Need.LEAF, Need.AUTHORITY, Need.PUT_BACK
 ROWS: dict[str, Row] = {
-    "there is none, and nobody knows one": Row(None, AUTHORITY, "there is none"),
+    "there is none, and nobody knows one": Row(None, AUTHORITY, "it did not exist"),
     "it is good": Row(GOOD.data(), Need.NOTHING),
     "it is good, and another one than ours": Row(OTHER.data(), Need.NOTHING, known=GOOD),
     "it is empty": Row({}, AUTHORITY, "it has no ca.crt"),
@@ -80,16 +80,16 @@ ROWS: dict[str, Row] = {
     "not even text": Row({**GOOD.data(), CA_CERTIFICATE: 3}, AUTHORITY, "cannot be read"),  # type: ignore[dict-item]
     "another authority's key": Row(having(ca_key=OTHER.data()[CA_KEY]), AUTHORITY, "its authority's key belongs to"),
     "a leaf for an authority": Row(
-        having(ca=GOOD.data()[CERTIFICATE], ca_key=GOOD.data()[KEY]), AUTHORITY, "its authority is not one of ours"
+        having(ca=GOOD.data()[CERTIFICATE], ca_key=GOOD.data()[KEY]), AUTHORITY, "Muster did not create its authority"
     ),
     "an authority with a key of another kind": Row(
-        of_an_rsa_authority(), AUTHORITY, "its authority is not one of ours"
+        of_an_rsa_authority(), AUTHORITY, "Muster did not create its authority"
     ),
     "the leaf is missing": Row(having(leaf=""), LEAF, "its certificate and key cannot be read"),
     "the leaf is garbage": Row(having(leaf=encoded("hello")), LEAF, "its certificate and key cannot be read"),
     "the key is another's": Row(having(key=OTHER.data()[KEY]), LEAF, "or are not a pair"),
     "the leaf is by another authority": Row(
-        having(leaf=OTHER.data()[CERTIFICATE], key=OTHER.data()[KEY]), LEAF, "by another authority"
+        having(leaf=OTHER.data()[CERTIFICATE], key=OTHER.data()[KEY]), LEAF, "another authority signed its certificate"
     ),
     "the leaf is for another host": Row(made(host="muster.elsewhere.svc").data(), LEAF, f"is not for {HOST}"),
     "the leaf is young": Row(GOOD.data(), Need.NOTHING, later=59 * DAY),
@@ -101,50 +101,50 @@ ROWS: dict[str, Row] = {
     ),
     "the authority has expired": Row(GOOD.data(), AUTHORITY, "its authority has expired", later=301 * DAY),
     "the authority is not valid yet": Row(GOOD.data(), AUTHORITY, "its authority is not valid yet", later=-DAY),
-    "it was deleted, and ours is good": Row(None, PUT_BACK, "there is none", known=GOOD),
+    "it was deleted, and ours is good": Row(None, PUT_BACK, "it did not exist", known=GOOD),
     "it was spoiled, and ours is good": Row({}, PUT_BACK, "it has no ca.crt", known=GOOD),
     "an expired one was put there, and ours is good": Row(
         made(NOW - 400 * DAY).data(), PUT_BACK, "its authority has expired", known=GOOD
     ),
-    "it was deleted, and our leaf is old": Row(None, LEAF, "there is none", known=GOOD, later=61 * DAY),
-    "it was deleted, and our authority is old": Row(None, AUTHORITY, "there is none", known=GOOD, later=201 * DAY),
+    "it was deleted, and our leaf is old": Row(None, LEAF, "it did not exist", known=GOOD, later=61 * DAY),
+    "it was deleted, and our authority is old": Row(None, AUTHORITY, "it did not exist", known=GOOD, later=201 * DAY),
 }
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
-def test_what_it_needs(row: Row) -> None:
+def test_the_secret_determines_what_has_to_be_renewed(row: Row) -> None:
     now = NOW + row.later
-    judgement = decide(row.found, row.known, now, PLAN)
+    judgement = renewal_needed(row.found, row.known, now, PLAN)
     assert judgement.need is row.need
     assert row.why in judgement.why
     assert bool(judgement.why) is (row.need is not Need.NOTHING)
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
-def test_after_that_it_needs_nothing_for_two_thirds_of_a_leaf_s_life(row: Row) -> None:
+def test_after_a_renewal_nothing_is_due_for_two_thirds_of_a_leaf_s_life(row: Row) -> None:
     now = NOW + row.later
-    fresh = renewed(decide(row.found, row.known, now, PLAN), now, PLAN)
+    fresh = renewed(renewal_needed(row.found, row.known, now, PLAN), now, PLAN)
     assert read_bundle(fresh.data()).data() == fresh.data(), "it is written as it is read"
-    assert decide(fresh.data(), None, now, PLAN).need is Need.NOTHING
+    assert renewal_needed(fresh.data(), None, now, PLAN).need is Need.NOTHING
     if row.need in {LEAF, AUTHORITY}:
-        assert decide(fresh.data(), fresh, now + 59 * DAY, PLAN).need is Need.NOTHING
+        assert renewal_needed(fresh.data(), fresh, now + 59 * DAY, PLAN).need is Need.NOTHING
     assert fresh.serving().problem(HOST, now) == ""
 
 
 def test_a_new_leaf_keeps_the_authority() -> None:
     now = NOW + 61 * DAY
-    fresh = renewed(decide(GOOD.data(), None, now, PLAN), now, PLAN)
+    fresh = renewed(renewal_needed(GOOD.data(), None, now, PLAN), now, PLAN)
     assert fresh.authorities == GOOD.authorities
     assert fresh.leaf != GOOD.leaf
 
 
-def test_what_is_put_back_is_what_there_was() -> None:
-    assert renewed(decide(None, GOOD, NOW, PLAN), NOW, PLAN).data() == GOOD.data()
+def test_a_deleted_secret_is_restored_unchanged() -> None:
+    assert renewed(renewal_needed(None, GOOD, NOW, PLAN), NOW, PLAN).data() == GOOD.data()
 
 
-def test_an_old_authority_is_vouched_for_until_a_leaf_is_renewed_after_the_overlap() -> None:
+def test_an_old_authority_stays_until_a_leaf_is_renewed_after_the_overlap() -> None:
     now = NOW + 201 * DAY
-    rotated = renewed(decide(GOOD.data(), GOOD, now, PLAN), now, PLAN)
+    rotated = renewed(renewal_needed(GOOD.data(), GOOD, now, PLAN), now, PLAN)
     assert rotated.old == GOOD.authorities
     assert rotated.leaf.certificate.issuer == rotated.authority.certificate.subject
 
@@ -155,19 +155,19 @@ def test_an_old_authority_is_vouched_for_until_a_leaf_is_renewed_after_the_overl
     assert after(OVERLAP).old == ()
 
 
-def test_an_authority_that_is_gone_for_good_is_forgotten() -> None:
+def test_an_expired_authority_is_dropped() -> None:
     now = NOW + 301 * DAY
-    rotated = renewed(decide(GOOD.data(), GOOD, now, PLAN), now, PLAN)
+    rotated = renewed(renewal_needed(GOOD.data(), GOOD, now, PLAN), now, PLAN)
     assert rotated.old == ()
 
 
-def test_the_past_does_not_pile_up() -> None:
+def test_the_number_of_old_authorities_is_bounded() -> None:
     bundle, now = GOOD, NOW
     for _ in range(MOST_OLD_AUTHORITIES + 3):
         now += timedelta(hours=1)
         bundle = renewed(Judgement(Need.AUTHORITY, "asked for", bundle), now, PLAN)
     assert len(bundle.authorities) == 1 + MOST_OLD_AUTHORITIES
-    assert decide(bundle.data(), None, now, PLAN).need is Need.NOTHING
+    assert renewal_needed(bundle.data(), None, now, PLAN).need is Need.NOTHING
 
 
 PROBLEMS: dict[str, tuple[Callable[[], Bundle], timedelta, str]] = {
@@ -178,7 +178,7 @@ PROBLEMS: dict[str, tuple[Callable[[], Bundle], timedelta, str]] = {
     "it is by somebody else": (
         lambda: replace(GOOD, leaf=OTHER.leaf),
         timedelta(),
-        "it is not by the authority in ca.crt",
+        "it is not signed by the authority in ca.crt",
     ),
     "it is by the authority before": (
         lambda: replace(OTHER, leaf=GOOD.leaf, old=GOOD.authorities),
@@ -189,9 +189,11 @@ PROBLEMS: dict[str, tuple[Callable[[], Bundle], timedelta, str]] = {
 
 
 @pytest.mark.parametrize(("bundle", "later", "problem"), PROBLEMS.values(), ids=list(PROBLEMS))
-def test_what_the_api_server_would_not_take(bundle: Callable[[], Bundle], later: timedelta, problem: str) -> None:
+def test_a_certificate_that_the_api_server_would_refuse_is_a_problem(
+    bundle: Callable[[], Bundle], later: timedelta, problem: str
+) -> None:
     assert bundle().serving().problem(HOST, NOW + later) == problem
 
 
-def test_an_address_is_a_host_too() -> None:
+def test_the_host_can_be_an_address() -> None:
     assert self_signed("127.0.0.1").problem("127.0.0.1", datetime.now(UTC)) == ""

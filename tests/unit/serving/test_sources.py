@@ -1,4 +1,4 @@
-"""Where the certificate comes from: replicas meet in one Secret, whatever becomes of it; files are read as they are."""
+"""Where the certificate comes from: replicas share one Secret, and restore it; files are read as they are."""
 
 import asyncio
 import base64
@@ -45,7 +45,9 @@ def replica(cluster: FakeCluster, clock: Clock, client: FakeClient | None = None
     return SharedSecret(client or FakeClient(cluster), *PLACE[1:], plan, clock)
 
 
-async def test_whoever_is_first_makes_it_and_a_settled_one_costs_no_write(cluster: FakeCluster, clock: Clock) -> None:
+async def test_the_first_replica_creates_the_secret_and_a_settled_one_costs_no_write(
+    cluster: FakeCluster, clock: Clock
+) -> None:
     first, second = replica(cluster, clock), replica(cluster, clock)
     served = await first.read()
     assert (await second.read(), await first.read()) == (served, served)
@@ -66,7 +68,9 @@ async def test_a_namespace_that_is_missing_is_named_as_the_cause(cluster: FakeCl
 
 
 @pytest.mark.parametrize("count", [2, 8])
-async def test_all_at_once_agree(cluster: FakeCluster, clock: Clock, count: int) -> None:
+async def test_replicas_that_start_together_agree_on_one_certificate(
+    cluster: FakeCluster, clock: Clock, count: int
+) -> None:
     served = await asyncio.gather(*(replica(cluster, clock).read() for _ in range(count)))
     assert len(set(served)) == 1
     assert cluster.revision == 1
@@ -80,7 +84,7 @@ SPOILERS: dict[str, Callable[[Object], None]] = {
 
 
 @pytest.mark.parametrize("spoil", SPOILERS.values(), ids=list(SPOILERS))
-async def test_what_somebody_spoiled_is_put_back_as_it_was(
+async def test_a_damaged_secret_is_restored(
     cluster: FakeCluster, clock: Clock, spoil: Callable[[Object], None]
 ) -> None:
     running, other = replica(cluster, clock), replica(cluster, clock)
@@ -91,7 +95,7 @@ async def test_what_somebody_spoiled_is_put_back_as_it_was(
     assert cluster.revision == 3
 
 
-async def test_a_deleted_one_is_put_back_as_it_was(cluster: FakeCluster, clock: Clock) -> None:
+async def test_a_deleted_secret_is_restored(cluster: FakeCluster, clock: Clock) -> None:
     running, other = replica(cluster, clock), replica(cluster, clock)
     served = await running.read()
     await other.read()
@@ -100,7 +104,7 @@ async def test_a_deleted_one_is_put_back_as_it_was(cluster: FakeCluster, clock: 
     assert len(cluster.find("secrets")) == 1
 
 
-async def test_a_fresh_process_replaces_what_it_cannot_use(cluster: FakeCluster, clock: Clock) -> None:
+async def test_a_new_process_replaces_an_unusable_secret(cluster: FakeCluster, clock: Clock) -> None:
     before = await replica(cluster, clock).read()
     cluster.update(*PLACE, SPOILERS["without the authority's key"], USER)
     after = await asyncio.gather(*(replica(cluster, clock).read() for _ in range(3)))
@@ -108,7 +112,7 @@ async def test_a_fresh_process_replaces_what_it_cannot_use(cluster: FakeCluster,
     assert after[0] != before
 
 
-async def test_what_others_put_on_the_secret_stays(cluster: FakeCluster, clock: Clock) -> None:
+async def test_labels_of_others_on_the_secret_stay(cluster: FakeCluster, clock: Clock) -> None:
     cluster.create(
         *PLACE[:2], {"metadata": {"name": PLACE[2], "labels": {"team": "a"}}, "type": "kubernetes.io/tls"}, USER
     )
@@ -129,17 +133,17 @@ async def test_replicas_renew_a_leaf_once(cluster: FakeCluster, clock: Clock) ->
     assert cluster.revision == 2
 
 
-async def test_a_secret_that_keeps_changing_is_given_up_for_now(cluster: FakeCluster, clock: Clock) -> None:
+async def test_a_secret_that_keeps_changing_is_an_error(cluster: FakeCluster, clock: Clock) -> None:
     class Contended(FakeClient):
         async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
             raise Conflict("changed")
 
     cluster.create(*PLACE[:2], {"metadata": {"name": PLACE[2]}}, USER)
-    with pytest.raises(Conflict, match="keeps changing under us"):
+    with pytest.raises(Conflict, match="keeps changing"):
         await replica(cluster, clock, Contended(cluster)).read()
 
 
-async def test_one_that_goes_between_look_and_write_is_made_anew(cluster: FakeCluster, clock: Clock) -> None:
+async def test_a_secret_that_vanishes_before_the_write_is_created_again(cluster: FakeCluster, clock: Clock) -> None:
     class Vanishing(FakeClient):
         async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
             self.cluster.remove(*PLACE, actor=USER)
@@ -159,7 +163,7 @@ def files(directory: Path) -> Files:
     return Files(directory, HOST, lambda: datetime.now(UTC))
 
 
-async def test_files_are_read_as_they_are_now(tmp_path: Path) -> None:
+async def test_files_are_read_anew_each_time(tmp_path: Path) -> None:
     put(tmp_path)
     first = await files(tmp_path).read()
     put(tmp_path)
@@ -174,13 +178,13 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
     "for somebody else": (lambda directory: put(directory, "x"), f"cannot be used: it is not for {HOST}"),
     "another authority": (
         lambda directory: _write(directory, CA_CERTIFICATE, self_signed(HOST).authority),
-        "it is not by the authority in ca.crt",
+        "it is not signed by the authority in ca.crt",
     ),
 }
 
 
 @pytest.mark.parametrize(("spoil", "why"), BAD_FILES.values(), ids=list(BAD_FILES))
-async def test_files_that_cannot_be_used_are_told(spoil: Callable[[Path], None], why: str, tmp_path: Path) -> None:
+async def test_unusable_files_are_an_error(spoil: Callable[[Path], None], why: str, tmp_path: Path) -> None:
     put(tmp_path)
     spoil(tmp_path)
     with pytest.raises(Unusable) as raised:

@@ -31,7 +31,8 @@ def tls() -> ReloadingTls:
 async def listening(tls: ReloadingTls) -> AsyncIterator[Listening]:
     app = web.Application()
     app.router.add_get("/livez", hello)
-    opened = await listen(Port(Task.ADMISSION_PORT, app, LOOPBACK, 0, tls.context), a_supervisor())
+    port, supervisor = Port(Task.ADMISSION_PORT, app, LOOPBACK, 0, tls.context), a_supervisor()
+    opened = await listen(port, supervisor, supervisor.errors)
     yield opened
     await opened.stop()
 
@@ -46,11 +47,13 @@ async def get(session: ClientSession, address: Address, name: str = HOST) -> str
         return await answer.text()
 
 
-async def test_without_a_certificate_nobody_is_answered(listening: Listening) -> None:
+async def test_without_a_certificate_no_client_is_answered(listening: Listening) -> None:
     assert await ask(listening.address, HOST, self_signed(HOST)) != ""
 
 
-async def test_new_connections_get_the_new_one_and_open_ones_live_on(tls: ReloadingTls, listening: Listening) -> None:
+async def test_new_connections_get_the_new_certificate_and_open_ones_stay_open(
+    tls: ReloadingTls, listening: Listening
+) -> None:
     old, new = self_signed(HOST), self_signed(HOST)
     tls.use(old)
     async with session(old) as kept:
@@ -62,15 +65,15 @@ async def test_new_connections_get_the_new_one_and_open_ones_live_on(tls: Reload
         assert await get(kept, listening.address) == "hello"
 
 
-async def test_a_client_that_names_nobody_gets_it_too(tls: ReloadingTls, listening: Listening) -> None:
-    """One that knows only an address says no name when it connects."""
+async def test_a_client_without_a_server_name_gets_the_certificate(tls: ReloadingTls, listening: Listening) -> None:
+    """A client that connects by address sends no server name."""
     by_address = self_signed(LOOPBACK)
     tls.use(by_address)
     async with session(by_address) as client:
         assert await get(client, listening.address, LOOPBACK) == "hello"
 
 
-async def test_what_is_no_certificate_changes_nothing(tls: ReloadingTls, listening: Listening) -> None:
+async def test_an_invalid_certificate_changes_nothing(tls: ReloadingTls, listening: Listening) -> None:
     good, other = self_signed(HOST), self_signed(HOST)
     tls.use(good)
     for bad in (
@@ -92,7 +95,7 @@ async def test_a_key_of_another_kind_takes_the_place_of_the_old_one(tls: Reloadi
         assert await ask(listening.address, HOST, gone) != ""
 
 
-async def test_many_exchanges_under_load_lose_nothing(tls: ReloadingTls, listening: Listening) -> None:
+async def test_many_new_certificates_under_load_lose_no_request(tls: ReloadingTls, listening: Listening) -> None:
     certificates = [self_signed(HOST) for _ in range(20)]
     tls.use(certificates[0])
     everybody = ServingCertificate(b"".join(each.authority for each in certificates), b"", b"")
@@ -143,7 +146,8 @@ async def test_with_a_client_ca_only_its_clients_are_answered(tmp_path: Path) ->
     tls = ReloadingTls(certificate, ClientCA(file))
     app = web.Application()
     app.router.add_get("/livez", hello)
-    opened = await listen(Port(Task.ADMISSION_PORT, app, LOOPBACK, 0, tls.context), a_supervisor())
+    port, supervisor = Port(Task.ADMISSION_PORT, app, LOOPBACK, 0, tls.context), a_supervisor()
+    opened = await listen(port, supervisor, supervisor.errors)
     try:
 
         async def who_is_served() -> list[bool]:
@@ -167,7 +171,7 @@ async def test_with_a_client_ca_only_its_clients_are_answered(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "content", [None, b"", b"no certificate", b"\xff\xfe"], ids=["no file", "empty", "text", "binary"]
 )
-def test_a_client_ca_that_is_none_is_an_error(tmp_path: Path, content: bytes | None) -> None:
+def test_an_invalid_client_ca_is_an_error(tmp_path: Path, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / "ca.pem").write_bytes(content)
     with pytest.raises(OSError):

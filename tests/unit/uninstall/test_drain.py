@@ -1,4 +1,4 @@
-"""`muster leave` gives gangs that were formed the time to get their pods, where somebody is there to complete them."""
+"""`muster leave` gives formed gangs the time to get their pods, if a replica runs that can complete them."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def gang(name: str = "train") -> JobBuilder:
 
 @pytest.fixture
 def cluster() -> FakeCluster:
-    """A gang of four has two of its pods; one replica has noticed that Muster is being left."""
+    """A gang of four has two of its pods; one replica has noticed the uninstall."""
     made = FakeCluster()
     spec = {"holderIdentity": UNINSTALL_HOLDER, "leaseDurationSeconds": 3}
     annotations = {NOTICED: "muster-1"}
@@ -93,7 +93,7 @@ ENDS: dict[str, Callable[[FakeCluster], object]] = {
 
 
 @pytest.mark.parametrize("how", ENDS)
-async def test_nobody_waits_for_a_job_that(cluster: FakeCluster, how: str) -> None:
+async def test_the_drain_does_not_wait_for_a_job_that(cluster: FakeCluster, how: str) -> None:
     def meanwhile(now: float) -> None:
         if now == 10:
             ENDS[how](cluster)
@@ -104,7 +104,7 @@ async def test_nobody_waits_for_a_job_that(cluster: FakeCluster, how: str) -> No
     assert said[1:3] == [WAITING, "every gang has its pods"]
 
 
-async def test_when_the_time_is_over_it_goes_on_and_names_who_may_be_split(cluster: FakeCluster) -> None:
+async def test_after_the_timeout_the_drain_goes_on_and_names_gangs_that_may_be_split(cluster: FakeCluster) -> None:
     cluster.apply(gang("fresh"))
     cluster.apply(a_pod_group("fresh-group").uid("f").ours().controlled_by(gang("fresh")))
 
@@ -117,19 +117,22 @@ async def test_when_the_time_is_over_it_goes_on_and_names_who_may_be_split(clust
     await leaving.run()
     (problem,) = leaving.problems
     assert problem.startswith(
-        "after 60 s pods are still missing, and may be split: default/train (2 of 4 pods); suspend"
+        "these gangs still lack pods after 60 s and may be split: default/train (2 of 4 pods). Suspend"
     )
-    told = "\n".join(said)
-    assert "no pod has come yet, and all will come without their gang: default/fresh (0 of 4 pods)" in told
-    assert "half in their gang and half not, so that some pods wait for ever: default/train; suspend and resume" in told
+    output = "\n".join(said)
+    assert "these Jobs have no pods yet, and get all of them without a gang: default/fresh (0 of 4 pods)" in output
+    assert (
+        "split gangs, in which some pods wait forever: default/train. Suspend each of these Jobs and resume it: "
+        in output
+    )
     assert not has_webhooks(cluster, MUTATING)
 
 
-NOBODY = "no replica has noticed: there is nobody who completes gangs, so none is waited for"
+NOBODY = "no replica has noticed the uninstall, so none can complete gangs: not waiting for them"
 
 
 @pytest.mark.parametrize("holder", ["muster-0", ""])
-async def test_where_nobody_notices_nobody_is_waited_for(cluster: FakeCluster, holder: str) -> None:
+async def test_without_a_running_replica_the_drain_does_not_wait(cluster: FakeCluster, holder: str) -> None:
     """Also where somebody noticed an earlier `muster leave`."""
     cluster.objects[LEASE]["spec"]["holderIdentity"] = holder
     gone_at = list[float]()
@@ -142,7 +145,7 @@ async def test_where_nobody_notices_nobody_is_waited_for(cluster: FakeCluster, h
     assert gone_at[0] <= 5
 
 
-async def test_without_a_lease_nobody_is_waited_for(cluster: FakeCluster) -> None:
+async def test_without_a_lease_the_drain_does_not_wait(cluster: FakeCluster) -> None:
     del cluster.objects[LEASE]
     leaving, said = a_leave(Leaver(cluster))
     await leaving.run()
@@ -150,7 +153,7 @@ async def test_without_a_lease_nobody_is_waited_for(cluster: FakeCluster) -> Non
     assert not any(line.startswith("waiting") for line in said)
 
 
-async def test_in_a_hurry_the_webhooks_go_first(cluster: FakeCluster) -> None:
+async def test_with_no_wait_the_webhooks_go_first(cluster: FakeCluster) -> None:
     there = list[bool]()
     leaving, said = a_leave(Leaver(cluster), lambda _: there.append(has_webhooks(cluster, MUTATING)), wait=0)
     await leaving.run()
@@ -159,14 +162,14 @@ async def test_in_a_hurry_the_webhooks_go_first(cluster: FakeCluster) -> None:
     assert not any(line.startswith("waiting") for line in said)
 
 
-async def test_a_dry_run_names_who_would_be_waited_for(cluster: FakeCluster) -> None:
+async def test_a_dry_run_names_the_gangs_that_the_drain_would_wait_for(cluster: FakeCluster) -> None:
     leaving, said = a_leave(Leaver(cluster))
     leaving.dry_run = True
     await leaving.run()
     assert said[1] == "would have waited for the pods of default/train (2 of 4 pods)"
 
 
-async def test_many_are_a_number(cluster: FakeCluster) -> None:
+async def test_many_gangs_are_reported_as_a_number(cluster: FakeCluster) -> None:
     for number in range(25):
         job = gang(f"job-{number:02}")
         cluster.apply(job)
@@ -177,14 +180,14 @@ async def test_many_are_a_number(cluster: FakeCluster) -> None:
     assert said[1].endswith("default/job-19 (0 of 4 pods) and 6 more")
 
 
-async def test_who_may_not_look_does_not_wait_and_says_so(cluster: FakeCluster) -> None:
+async def test_without_the_right_to_list_jobs_the_drain_does_not_wait_and_reports_it(cluster: FakeCluster) -> None:
     leaving, _ = a_leave(Leaver(cluster, refuses={"list jobs.batch": FORBIDDEN}))
     await leaving.run()
-    assert f"gangs cannot be waited for: {FORBIDDEN}" in leaving.problems
+    assert f"cannot wait for gangs: {FORBIDDEN}" in leaving.problems
     assert not has_webhooks(cluster, MUTATING)
 
 
-async def test_a_look_that_fails_is_not_taken_for_a_cluster_without_gangs(cluster: FakeCluster) -> None:
+async def test_a_failed_list_does_not_count_as_a_cluster_without_gangs(cluster: FakeCluster) -> None:
     refuses: dict[str, KubeError] = {}
 
     def meanwhile(now: float) -> None:
@@ -202,7 +205,7 @@ async def test_a_look_that_fails_is_not_taken_for_a_cluster_without_gangs(cluste
     assert "every gang has its pods" in said
 
 
-async def test_every_replica_signs_and_one_that_starts_meanwhile_begins_no_gang_either(
+async def test_every_replica_signs_and_a_new_replica_begins_no_gang_either(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leader_election, "LOOK_SECONDS", 0.01)
@@ -225,7 +228,7 @@ async def test_every_replica_signs_and_one_that_starts_meanwhile_begins_no_gang_
     later = a_replica(cluster, "later")
     tasks.append(asyncio.create_task(later.run()))
     await until(later.draining)
-    assert not later.uninstalled(), "it is not meant for good"
+    assert not later.uninstalled(), "it is not permanent"
     await until(later.leads)
     assert not later.draining(), "what was left of `muster leave` has run out"
     for task in tasks:

@@ -1,4 +1,4 @@
-"""`muster leave`: what it takes away, in which order, and what it says where something is in the way."""
+"""`muster leave`: what it removes, in which order, and which problems it reports."""
 
 import asyncio
 import time
@@ -27,13 +27,16 @@ VALIDATING = "validatingwebhookconfigurations", "", "muster"
 LEASE, SECRET = ("leases", "ours", "muster"), ("secrets", "ours", "muster-certificates")
 DEV = tuple((plural, "", "muster-dev") for plural, _, _ in (MUTATING, VALIDATING))
 OWN, BUILT_IN = "scheduling.muster.dev", "scheduling.k8s.io"
-KILLED = "is of a `muster run --dev`: if none runs, it refuses pods; add --dev"
+FINALIZERS = "the finalizer of PodGroups of"
+KILLED = (
+    "belongs to a `muster run --dev`. If that process has ended, the webhooks refuse pods: run `muster leave --dev`"
+)
 PRIORITY_CLASSES = f"priorityclasses.{BUILT_IN}"
 
 
 @dataclass(slots=True)
 class Leaver(FakeClient):
-    """On a server that serves PodGroups of that group only, and refuses what it is told to."""
+    """On a server that serves PodGroups of that group only, and refuses the given calls."""
 
     group: str = OWN
     absent: set[str] = field(default_factory=set)
@@ -111,7 +114,7 @@ def finalizers(cluster: FakeCluster) -> list[list[str]]:
     return [group["metadata"]["finalizers"] for group in cluster.find("podgroups")]
 
 
-async def test_the_lease_is_taken_then_the_webhooks_go_then_the_finalizers_then_what_is_in_the_namespace(
+async def test_leave_takes_the_lease_then_removes_webhooks_finalizers_and_the_namespaced_objects(
     cluster: FakeCluster,
 ) -> None:
     leaving, said, waited = a_leave(Leaver(cluster))
@@ -133,41 +136,41 @@ async def test_the_lease_is_taken_then_the_webhooks_go_then_the_finalizers_then_
     assert sum(waited) == 12 + 1, "until nobody leads and all have seen it, and once between two looks"
     assert len(taken) == 13, "and it does not run out meanwhile"
     assert said == [
-        "taken the Lease ours/muster: replicas that run register nothing and begin no gang any more",
-        "no replica has noticed: there is nobody who completes gangs, so none is waited for",
+        "acquired the Lease ours/muster: running replicas register no webhooks and form no new gangs",
+        "no replica has noticed the uninstall, so none can complete gangs: not waiting for them",
         "removed the webhooks of mutatingwebhookconfigurations.admissionregistration.k8s.io muster",
         "removed the webhooks of validatingwebhookconfigurations.admissionregistration.k8s.io muster",
-        "released 2 PodGroups of scheduling.muster.dev from their finalizer",
+        "removed the finalizer from 2 PodGroups of scheduling.muster.dev",
         *(f"{plural}.admissionregistration.k8s.io muster-dev {KILLED}" for plural, _, _ in DEV),
         "removed secrets ours/muster-certificates",
         "removed leases.coordination.k8s.io ours/muster",
     ]
 
 
-async def test_a_second_time_finds_nothing_writes_nothing_and_says_so(cluster: FakeCluster) -> None:
+async def test_a_second_leave_finds_nothing_and_writes_nothing(cluster: FakeCluster) -> None:
     await a_leave(Leaver(cluster))[0].run()
     revision = cluster.revision
     leaving, said, _ = a_leave(Leaver(cluster))
     await leaving.run()
     assert (cluster.revision, leaving.problems) == (revision, [])
-    assert "there is no Lease ours/muster: no replica has to be told" in said
+    assert "there is no Lease ours/muster, so there is no replica to notify" in said
     assert "there is no secrets ours/muster-certificates" in said
 
 
-async def test_what_a_killed_muster_of_a_developer_left_goes_if_asked_for(cluster: FakeCluster) -> None:
+async def test_leave_removes_the_webhooks_of_a_killed_dev_run_if_asked(cluster: FakeCluster) -> None:
     leaving, said, _ = a_leave(Leaver(cluster), dev=True)
     await leaving.run()
     assert left_over(cluster) == set()
     assert not [line for line in said if KILLED in line]
 
 
-async def test_a_secret_that_is_not_ours_stays(cluster: FakeCluster) -> None:
+async def test_a_secret_that_muster_does_not_own_stays(cluster: FakeCluster) -> None:
     settings = SETTINGS.model_copy(update={"certificates": Certificates(mode="files")})
     await a_leave(Leaver(cluster), settings=settings)[0].run()
     assert left_over(cluster) == {*DEV, SECRET}
 
 
-async def test_the_finalizers_of_the_built_in_api_are_its_own(cluster: FakeCluster) -> None:
+async def test_leave_keeps_the_finalizers_of_the_built_in_api(cluster: FakeCluster) -> None:
     leaving, said, _ = a_leave(Leaver(cluster, group=BUILT_IN))
     await leaving.run()
     assert leaving.problems == []
@@ -175,12 +178,12 @@ async def test_the_finalizers_of_the_built_in_api_are_its_own(cluster: FakeClust
     assert f"PodGroups of {OWN} are not served here" in said
 
 
-async def test_the_finalizers_of_our_crds_go_in_either_group(cluster: FakeCluster) -> None:
+async def test_leave_removes_the_finalizers_of_the_crds_in_either_group(cluster: FakeCluster) -> None:
     await a_leave(Leaver(cluster, group=BUILT_IN, absent={PRIORITY_CLASSES}))[0].run()
     assert finalizers(cluster) == [["theirs"]] * 2
 
 
-async def test_what_changes_meanwhile_is_looked_at_again(cluster: FakeCluster) -> None:
+async def test_leave_retries_after_a_conflict(cluster: FakeCluster) -> None:
     leaving, _, _ = a_leave(Leaver(cluster, changing=3))
     await leaving.run()
     assert leaving.problems == []
@@ -196,15 +199,15 @@ IN_THE_WAY = {
         f"the webhooks of {MUTATING[0]}.admissionregistration.k8s.io muster cannot be removed",
         {MUTATING},
     ),
-    "the PodGroups": (f"list podgroups.{OWN}", f"PodGroups of {OWN} cannot be released", set()),
-    "the PriorityClasses": (f"list {PRIORITY_CLASSES}", f"PodGroups of {BUILT_IN} cannot be released", set()),
-    "one PodGroup": (f"patch podgroups.{OWN}", "PodGroup team/one cannot be released", set()),
+    "the PodGroups": (f"list podgroups.{OWN}", f"{FINALIZERS} {OWN} cannot be removed", set()),
+    "the PriorityClasses": (f"list {PRIORITY_CLASSES}", f"{FINALIZERS} {BUILT_IN} cannot be removed", set()),
+    "one PodGroup": (f"patch podgroups.{OWN}", "the finalizer of PodGroup team/one cannot be removed", set()),
     "the Secret": ("delete secrets", "secrets ours/muster-certificates cannot be removed", {SECRET}),
 }
 
 
 @pytest.mark.parametrize("what", IN_THE_WAY)
-async def test_what_is_forbidden_is_told_once_and_the_rest_is_done(cluster: FakeCluster, what: str) -> None:
+async def test_leave_reports_a_forbidden_call_once_and_does_the_rest(cluster: FakeCluster, what: str) -> None:
     call, sentence, stays = IN_THE_WAY[what]
     leaving, _, _ = a_leave(Leaver(cluster, refuses={call: FORBIDDEN}))
     await leaving.run()
@@ -212,9 +215,7 @@ async def test_what_is_forbidden_is_told_once_and_the_rest_is_done(cluster: Fake
     assert left_over(cluster) - set(DEV) == stays
 
 
-async def test_a_server_that_answers_with_something_else_is_a_problem(
-    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_malformed_answer_is_a_problem(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     async def nothing(*_: object) -> Object:
         return {}
 
@@ -224,17 +225,17 @@ async def test_a_server_that_answers_with_something_else_is_a_problem(
     for kind, _, _ in (MUTATING, VALIDATING):
         said = [each for each in leaving.problems if kind in each]
         assert len(said) == 1
-        assert "answers with something else" in said[0]
+        assert "returned another object" in said[0]
 
 
-async def test_where_nobody_answers_one_sentence_is_enough(cluster: FakeCluster) -> None:
+async def test_without_an_answer_leave_reports_one_sentence(cluster: FakeCluster) -> None:
     silent = Unreachable("the API server does not answer")
     leaving, said, _ = a_leave(Leaver(cluster, refuses={"update leases.coordination.k8s.io": silent}))
     await leaving.run()
     assert (said, leaving.problems) == ([], ["the API server does not answer"])
 
 
-async def test_a_muster_that_nobody_can_tell_is_named_as_the_one_who_puts_things_back(cluster: FakeCluster) -> None:
+async def test_leave_names_a_muster_that_restores_the_webhooks(cluster: FakeCluster) -> None:
     leaving, said, _ = a_leave(Leaver(cluster))
 
     waits = leaving.sleep
@@ -246,12 +247,14 @@ async def test_a_muster_that_nobody_can_tell_is_named_as_the_one_who_puts_things
 
     leaving.sleep = registered_again
     await leaving.run()
-    assert leaving.problems == ["a Muster that runs puts things back: scale its Deployment to 0, then run this again"]
-    removed = f"removed the webhooks of {MUTATING[0]}.admissionregistration.k8s.io muster, which had come back"
+    assert leaving.problems == [
+        "a running Muster restores what was removed: scale its Deployment to 0, then run this again"
+    ]
+    removed = f"removed the webhooks of {MUTATING[0]}.admissionregistration.k8s.io muster, which had reappeared"
     assert said.count(removed) == 2
 
 
-async def test_replicas_that_run_stand_back_and_one_that_starts_later_leads(
+async def test_running_replicas_stop_leading_and_a_later_one_leads(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leader_election, "LOOK_SECONDS", 0.01)
@@ -274,7 +277,7 @@ async def test_replicas_that_run_stand_back_and_one_that_starts_later_leads(
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_what_is_left_of_a_leave_that_died_runs_out(cluster: FakeCluster) -> None:
+async def test_the_lease_of_a_leave_that_died_expires(cluster: FakeCluster) -> None:
     cluster.objects[LEASE]["spec"]["holderIdentity"] = UNINSTALL_HOLDER
     cluster.objects[LEASE]["spec"]["leaseDurationSeconds"] = 1
     later = a_replica(cluster, "later")

@@ -14,6 +14,8 @@ from muster.controllers.intake import Intake
 from muster.kube.credentials import Credentials
 from muster.kube.login import Endpoint
 from muster.runtime.health import Health
+from muster.runtime.internal_errors import InternalErrors
+from muster.runtime.metrics import Metrics
 from muster.watching.handlers import build_registry
 from muster.watching.settings import LONGEST_BACKOFF_SECONDS, ForeverBackoffs, NoDiffBase, operator_settings
 from muster.watching.thread import WatchEnded, WatchThread
@@ -33,13 +35,13 @@ async def parts() -> Parts:
 
 @pytest.fixture
 async def intake(parts: Parts) -> Intake:
-    return Intake(parts.cache, parts.queue, parts.gang_former)
+    return parts.intake()
 
 
 @pytest.fixture
 async def registry(intake: Intake) -> kopf.OperatorRegistry:
     login = FakeLogin(Endpoint("https://h:1", ca_path="ca", certificate_path="c", private_key_path="k"))
-    return build_registry(intake, asyncio.get_running_loop(), NATIVE, Credentials(login))
+    return build_registry(intake, asyncio.get_running_loop(), NATIVE, Credentials(login), InternalErrors(Metrics()))
 
 
 def handlers(registry: kopf.OperatorRegistry) -> dict[str, Any]:
@@ -79,14 +81,14 @@ async def test_an_event_reaches_the_cache_and_the_queue_and_returns_nothing(
     assert len(parts.queue) == 1
 
 
-async def test_a_deletion_takes_it_away_again(registry: kopf.OperatorRegistry, parts: Parts) -> None:
+async def test_a_deletion_removes_the_job_from_the_cache(registry: kopf.OperatorRegistry, parts: Parts) -> None:
     await shown(registry, "jobs", JOB.build())
     await shown(registry, "jobs", JOB.build(), "DELETED")
     assert KEY not in parts.cache.jobs
 
 
 @pytest.mark.parametrize("name", ["jobs", "workloads", "podgroups"])
-async def test_what_cannot_be_read_is_passed_over(
+async def test_an_unreadable_object_is_skipped(
     registry: kopf.OperatorRegistry, parts: Parts, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert await shown(registry, name, {"metadata": 7, "spec": "x"}) is None
@@ -94,7 +96,7 @@ async def test_what_cannot_be_read_is_passed_over(
     assert "cannot be read" in caplog.text
 
 
-async def test_the_login_is_the_client_s(registry: kopf.OperatorRegistry) -> None:
+async def test_kopf_uses_the_login_of_the_client(registry: kopf.OperatorRegistry) -> None:
     (login,) = registry._activities.get_all_handlers()
     connection = await cast("Any", login.fn)()
     assert (connection.server, connection.ca_path, connection.certificate_path) == ("https://h:1", "ca", "c")
@@ -102,7 +104,7 @@ async def test_the_login_is_the_client_s(registry: kopf.OperatorRegistry) -> Non
     assert connection.insecure is False
 
 
-def test_the_settings_under_which_kopf_writes_nothing() -> None:
+def test_with_these_settings_kopf_writes_nothing() -> None:
     settings = operator_settings()
     assert settings.persistence.finalizer == "muster.dev/never-set"
     assert settings.persistence.finalizer != kopf.OperatorSettings().persistence.finalizer
@@ -112,7 +114,7 @@ def test_the_settings_under_which_kopf_writes_nothing() -> None:
     assert isinstance(settings.watching.server_timeout, int)
 
 
-def test_backoffs_never_end_and_start_anew() -> None:
+def test_backoffs_never_end_and_start_again() -> None:
     backoffs = ForeverBackoffs()
     first = list(islice(backoffs, 100))
     assert all(0.5 <= seconds <= LONGEST_BACKOFF_SECONDS for seconds in first)
@@ -130,7 +132,7 @@ def test_no_copy_of_an_object_is_kept() -> None:
     assert not patch
 
 
-async def test_when_there_can_be_no_thread_only_a_new_process_helps(
+async def test_without_a_thread_livez_asks_for_a_restart(
     intake: Intake, parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: threading.Thread) -> None:
@@ -138,7 +140,8 @@ async def test_when_there_can_be_no_thread_only_a_new_process_helps(
 
     monkeypatch.setattr(threading.Thread, "start", full)
     health = Health()
-    watching = WatchThread(intake, NATIVE, Credentials(FakeLogin(Endpoint("https://h:1"))), parts.resync, health)
+    credentials, errors = Credentials(FakeLogin(Endpoint("https://h:1"))), InternalErrors(Metrics())
+    watching = WatchThread(intake, parts.cache, NATIVE, credentials, parts.resync, health, errors)
     with pytest.raises(WatchEnded):
-        await watching._one_life(asyncio.get_running_loop())
-    assert health.hopeless == "watching cannot be started: can't start new thread"
+        await watching._run_once(asyncio.get_running_loop())
+    assert health.restart_reason == "watching cannot be started: can't start new thread"

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any, cast
 
 from muster.runtime.health import Health
+from muster.runtime.metrics import Metrics
 from muster.serving.certificates import ServingCertificate
 from muster.serving.renewer import CertificateRenewer
 from muster.serving.rotation import Unusable
@@ -14,7 +15,7 @@ from tests.unit.webhooks.test_reconciler import MUTATING, VALIDATING, cluster, k
 __all__ = ["cluster"]
 
 
-async def test_once_muster_is_left_nothing_is_registered_and_that_is_told(cluster: FakeCluster) -> None:
+async def test_after_muster_leave_nothing_is_registered_and_the_log_says_why(cluster: FakeCluster) -> None:
     made, health = reconciler(cluster), well_except()
     await keeping(made, health)
     made.uninstalled = lambda: True
@@ -23,7 +24,7 @@ async def test_once_muster_is_left_nothing_is_registered_and_that_is_told(cluste
     for place in (MUTATING, VALIDATING):
         cluster.update(*place, lambda found: found.update(webhooks=[]), USER)
     await keeping(made, health)
-    assert "`muster leave` has removed the webhooks" in health.sentence
+    assert "`muster leave` removed the webhooks" in health.sentence
     assert not [place for place in (MUTATING, VALIDATING) if cluster.get(*place)["webhooks"]]
 
 
@@ -38,7 +39,7 @@ class Looked:
         raise Unusable("there is none")
 
 
-async def test_once_muster_is_left_the_secret_is_not_looked_for_any_more() -> None:
+async def test_after_muster_leave_the_secret_is_not_read() -> None:
     source, uninstalled = Looked(), asyncio.Event()
     nobody = cast("Any", None)
     renewal = CertificateRenewer(
@@ -52,6 +53,7 @@ async def test_once_muster_is_left_the_secret_is_not_looked_for_any_more() -> No
         every_seconds=0.001,
         clock=nobody,
         uninstalled=uninstalled.is_set,
+        metrics=Metrics(),
     )
     task = asyncio.create_task(renewal.run())
     await asyncio.sleep(0.05)

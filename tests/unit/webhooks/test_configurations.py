@@ -18,7 +18,7 @@ SHARED = {
 }
 
 
-def test_the_pod_webhook() -> None:
+def test_the_pod_webhook_has_these_fields() -> None:
     configuration = mutating_configuration("muster", AT, Settings(), NATIVE)
     assert configuration["kind"] == "MutatingWebhookConfiguration"
     assert configuration["metadata"] == {"name": "muster", "labels": {"app.kubernetes.io/managed-by": "muster"}}
@@ -37,7 +37,7 @@ def test_the_pod_webhook() -> None:
     }
 
 
-def test_the_guard() -> None:
+def test_the_guard_has_these_fields() -> None:
     webhook, _ = validating_configuration("muster", AT, Settings())["webhooks"]
     conditions = {condition["name"]: condition["expression"] for condition in webhook.pop("matchConditions")}
     assert list(conditions) == ["parallelism-changes", "can-be-a-gang"]
@@ -53,7 +53,7 @@ def test_the_guard() -> None:
     }
 
 
-def test_intents_are_only_warned_about_and_never_waited_for() -> None:
+def test_the_intents_webhook_fails_open_and_only_warns() -> None:
     _, webhook = validating_configuration("muster", AT, Settings())["webhooks"]
     (condition,) = webhook.pop("matchConditions")
     annotated = "has(object.metadata.annotations) && 'muster.dev/scheduling' in object.metadata.annotations"
@@ -89,7 +89,7 @@ def test_with_scope_all_jobs_the_webhook_is_called_for_the_pods_of_every_job_onc
     assert [condition["name"] for condition in guard["matchConditions"]] == ["parallelism-changes"]
 
 
-def test_the_operator_s_choices_are_in_it() -> None:
+def test_the_configuration_follows_the_settings() -> None:
     chosen_for_pods = Webhook(failure_policy="Ignore", timeout_seconds=7)
     chosen = Settings(webhooks=Webhooks(pods=chosen_for_pods), excluded_namespaces=frozenset({"b", "a"}))
     (pods,) = mutating_configuration("muster", AT, chosen, NATIVE)["webhooks"]
@@ -98,7 +98,7 @@ def test_the_operator_s_choices_are_in_it() -> None:
 
 
 @pytest.mark.parametrize("profile", [CRD_IN_KUBERNETES_GROUP, CRD_IN_OWN_GROUP], ids=lambda profile: profile.group)
-def test_where_the_pod_groups_are_crds_they_are_reviewed_too(profile: ApiProfile) -> None:
+def test_on_crd_profiles_pod_groups_are_reviewed_too(profile: ApiProfile) -> None:
     pods, groups = mutating_configuration("muster", AT, Settings(), profile)["webhooks"]
     (condition,) = pods["matchConditions"]
     annotated = "has(object.metadata.annotations) && 'muster.dev/pod-group' in object.metadata.annotations"
@@ -122,7 +122,7 @@ def test_where_the_pod_groups_are_crds_they_are_reviewed_too(profile: ApiProfile
     }
 
 
-def test_the_guard_is_asked_for_templates_that_name_a_group_in_either_way() -> None:
+def test_the_guard_is_called_for_a_template_that_names_a_group_in_either_way() -> None:
     webhook, _ = validating_configuration("muster", AT, Settings())["webhooks"]
     expression = webhook["matchConditions"][1]["expression"]
     assert "has(object.spec.template.spec.schedulingGroup)" in expression

@@ -25,7 +25,7 @@ from tests.unit.webhooks.test_reconciler import (
 __all__ = ["cluster"]
 
 
-async def test_what_others_put_on_it_stays(cluster: FakeCluster) -> None:
+async def test_labels_and_annotations_of_others_stay(cluster: FakeCluster) -> None:
     await reconciler(cluster).register(NATIVE)
     cluster.update(*MUTATING, as_the_server_shows_it, USER)
     cluster.update(*MUTATING, CHANGES["it fails open"], USER)
@@ -40,7 +40,7 @@ async def test_what_others_put_on_it_stays(cluster: FakeCluster) -> None:
     assert webhook["objectSelector"]["matchLabels"] == {"team": "a"}
 
 
-async def test_what_others_added_is_named_once_and_where_our_own_is_gone_it_comes_back_beside_it(
+async def test_selectors_of_others_are_logged_once_and_muster_s_own_are_restored(
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -49,9 +49,9 @@ async def test_what_others_added_is_named_once_and_where_our_own_is_gone_it_come
     made = reconciler(cluster)
     await made.register(NATIVE)
     await made.register(NATIVE)
-    (told,) = [record.message for record in caplog.records if "others narrow" in record.message]
-    assert "pods.muster.dev namespaceSelector" in told
-    assert "control-plane" in told
+    (message,) = [record.message for record in caplog.records if "other clients added selectors" in record.message]
+    assert "pods.muster.dev namespaceSelector" in message
+    assert "control-plane" in message
 
     def only_theirs(found: Object) -> None:
         found["webhooks"][0]["namespaceSelector"] = {"matchExpressions": [ENFORCED]}
@@ -62,7 +62,7 @@ async def test_what_others_added_is_named_once_and_where_our_own_is_gone_it_come
     assert cluster.get(*MUTATING)["webhooks"] == right
 
 
-async def test_selectors_that_muster_wrote_go_when_its_settings_change_and_those_of_others_stay(
+async def test_changed_settings_remove_muster_s_selectors_and_keep_those_of_others(
     cluster: FakeCluster,
 ) -> None:
     team = Selector(match_labels={"team": "a"}, match_expressions=(Requirement(key="b", operator="Exists"),))
@@ -90,7 +90,7 @@ async def test_selectors_that_muster_wrote_go_when_its_settings_change_and_those
 @pytest.mark.parametrize(
     "gone", [(MUTATING,), (VALIDATING,), (MUTATING, VALIDATING)], ids=["mutating", "validating", "both"]
 )
-async def test_a_configuration_that_somebody_deleted_is_not_created_and_the_sentence_names_what_to_apply(
+async def test_muster_does_not_create_a_deleted_configuration_and_names_the_remedy(
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture, gone: tuple[tuple[str, str, str], ...], registered: bool
 ) -> None:
     """No right to create one: it would be a right to create any."""
@@ -102,12 +102,12 @@ async def test_a_configuration_that_somebody_deleted_is_not_created_and_the_sent
     made = reconciler(cluster)
     task = asyncio.create_task(made.keep(NATIVE, health))
     await asyncio.sleep(0.1)
-    told = health.sentence + caplog.text
+    text = health.sentence + caplog.text
     kinds = {MUTATING: "MutatingWebhookConfiguration", VALIDATING: "ValidatingWebhookConfiguration"}
-    assert all(f"no {kinds[place]}" in told for place in gone)
-    assert "and Muster may not create one: run `helm upgrade`, or `kubectl apply -f manifests/webhooks.yaml`" in told
+    assert all(f"no {kinds[place]}" in text for place in gone)
+    assert "and Muster may not create one: run `helm upgrade`, or `kubectl apply -f manifests/webhooks.yaml`" in text
     assert not set(gone) & set(cluster.objects)
-    assert caplog.text.count("may not create one") == 1, "told once"
+    assert caplog.text.count("may not create one") == 1, "logged once"
     apply_the_chart(cluster, *gone)
     await asyncio.sleep(0.1)
     assert health.ready
@@ -123,7 +123,7 @@ async def test_no_pod_webhook_is_registered_without_its_guard(cluster: FakeClust
     assert not health.ready
 
 
-async def test_without_the_namespace_nothing_owns_them_and_that_is_told_once(
+async def test_without_the_namespace_the_configurations_have_no_owner_and_one_log_line_says_why(
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster.remove("namespaces", "", "ours", USER)

@@ -1,4 +1,4 @@
-"""The webhooks of an installed Muster: put right whatever somebody does to them, and left alone when they are right."""
+"""The webhooks of an installed Muster: restored after any change, and not written when they are right."""
 
 import asyncio
 import base64
@@ -57,7 +57,7 @@ def our_writes(cluster: FakeCluster) -> list[str]:
     return [f"{change.verb} {change.plural}" for change in cluster.history if change.actor == MUSTER]
 
 
-async def test_they_point_at_the_service_and_belong_to_the_namespace(cluster: FakeCluster) -> None:
+async def test_the_webhooks_point_at_the_service_and_belong_to_the_namespace(cluster: FakeCluster) -> None:
     await reconciler(cluster).register(NATIVE)
     assert our_writes(cluster) == [f"MODIFIED {VALIDATING[0]}", f"MODIFIED {MUTATING[0]}"], "the guard first"
     for place, path in ((MUTATING, "/pods"), (VALIDATING, "/parallelism-guard")):
@@ -74,7 +74,7 @@ async def test_they_point_at_the_service_and_belong_to_the_namespace(cluster: Fa
         assert webhook["namespaceSelector"]["matchExpressions"][0]["values"] == ["kube-system", "ours"]
 
 
-async def test_what_is_right_costs_no_write(cluster: FakeCluster) -> None:
+async def test_correct_webhooks_cost_no_write(cluster: FakeCluster) -> None:
     await reconciler(cluster).register(NATIVE)
     cluster.update(*MUTATING, as_the_server_shows_it, USER)
     before = cluster.revision
@@ -120,7 +120,7 @@ CHANGES: dict[str, Callable[[Object], Any]] = {
 
 @pytest.mark.parametrize("place", [MUTATING, VALIDATING], ids=["mutating", "validating"])
 @pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
-async def test_what_is_wrong_is_put_right_with_one_write(
+async def test_a_wrong_webhook_is_restored_with_one_write(
     cluster: FakeCluster, change: Callable[[Object], Any], place: tuple[str, str, str]
 ) -> None:
     await reconciler(cluster).register(NATIVE)
@@ -135,7 +135,7 @@ async def test_what_is_wrong_is_put_right_with_one_write(
     assert cluster.revision == before + 1
 
 
-async def test_selectors_of_the_operator_narrow_ours(cluster: FakeCluster) -> None:
+async def test_selectors_in_the_settings_narrow_the_webhooks(cluster: FakeCluster) -> None:
     team = Selector(match_labels={"team": "a"}, match_expressions=(Requirement(key="b", operator="Exists"),))
     webhooks = Webhooks(pods=Webhook(object_selector=team, namespace_selector=team, failure_policy="Ignore"))
     await reconciler(cluster, SETTINGS.model_copy(update={"webhooks": webhooks})).register(CRD_IN_OWN_GROUP)
@@ -172,7 +172,7 @@ async def test_nothing_is_registered_before_muster_can_work(cluster: FakeCluster
     assert our_writes(cluster) == []
 
 
-async def test_a_certificate_that_is_not_trusted_yet_is_what_registering_is_for(cluster: FakeCluster) -> None:
+async def test_webhooks_are_registered_before_the_certificate_is_trusted(cluster: FakeCluster) -> None:
     await keeping(reconciler(cluster), well_except(TRUST))
     assert len(our_writes(cluster)) == 2
 
@@ -187,7 +187,7 @@ async def test_only_the_leader_registers(cluster: FakeCluster) -> None:
     assert len(our_writes(cluster)) == 2
 
 
-async def test_they_are_kept_and_written_again(cluster: FakeCluster) -> None:
+async def test_deleted_webhooks_are_written_again(cluster: FakeCluster) -> None:
     task = asyncio.create_task(reconciler(cluster).keep(NATIVE, Health()))
     await asyncio.sleep(0.1)
     assert len(our_writes(cluster)) == 2, "a settled one is only looked at"
@@ -198,7 +198,7 @@ async def test_they_are_kept_and_written_again(cluster: FakeCluster) -> None:
     task.cancel()
 
 
-async def test_nobody_has_to_wait_for_a_service_that_does_not_answer_yet(cluster: FakeCluster) -> None:
+async def test_webhooks_are_registered_once_the_service_answers(cluster: FakeCluster) -> None:
     answers = iter([False, False, True])
     asked = []
 
@@ -209,11 +209,11 @@ async def test_nobody_has_to_wait_for_a_service_that_does_not_answer_yet(cluster
     made = reconciler(cluster)
     made.service_answers = ask
     await keeping(made, Health())
-    assert asked == [0, 0, 0], "once they are there, nobody asks"
+    assert asked == [0, 0, 0], "once they are there, Muster does not ask"
     assert len(our_writes(cluster)) == 2
 
 
-async def test_a_service_that_never_answers_us_may_answer_others(
+async def test_webhooks_are_registered_after_a_while_even_if_the_service_never_answers(
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def never() -> bool:
@@ -223,7 +223,7 @@ async def test_a_service_that_never_answers_us_may_answer_others(
     made.service_answers, made._patience = never, 3
     await keeping(made, Health(), 0.2)
     assert len(our_writes(cluster)) == 2
-    assert any("does not answer; registering all the same" in record.message for record in caplog.records)
+    assert any("does not answer; registering anyway" in record.message for record in caplog.records)
 
 
 class Lacking(FakeClient):
@@ -233,14 +233,14 @@ class Lacking(FakeClient):
         raise Forbidden("cannot update resource")
 
 
-async def test_webhooks_that_cannot_be_made_are_a_reason_not_to_be_ready(cluster: FakeCluster) -> None:
+async def test_without_webhooks_muster_is_not_ready(cluster: FakeCluster) -> None:
     health = Health()
     await keeping(reconciler(cluster, client=Lacking(cluster)), health)
     assert health.sentence == "not ready: the webhooks cannot be registered: cannot update resource"
     assert not health.is_well(ADMISSION)
 
 
-async def test_webhooks_that_are_there_have_to_be_answered_right_or_not(
+async def test_muster_stays_ready_when_it_cannot_restore_a_wrong_webhook(
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     await reconciler(cluster).register(NATIVE)
@@ -248,7 +248,7 @@ async def test_webhooks_that_are_there_have_to_be_answered_right_or_not(
     health = Health()
     await keeping(reconciler(cluster, client=Lacking(cluster)), health)
     assert health.ready
-    assert sum("cannot update resource" in record.message for record in caplog.records) == 1, "told once"
+    assert sum("cannot update resource" in record.message for record in caplog.records) == 1, "logged once"
 
 
 class MayNotChangeOwners(FakeClient):
@@ -261,7 +261,7 @@ class MayNotChangeOwners(FakeClient):
         return await super().replace(resource, namespace, name, body)
 
 
-async def test_an_owner_that_cannot_be_put_right_is_told_once_and_the_rest_is_put_right(
+async def test_an_owner_that_cannot_be_set_is_logged_once_and_the_rest_is_restored(
     cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     await reconciler(cluster).register(NATIVE)
@@ -276,15 +276,17 @@ async def test_an_owner_that_cannot_be_put_right_is_told_once_and_the_rest_is_pu
     assert health.ready
 
 
-async def test_a_new_leader_vouches_for_what_was_trusted_before(cluster: FakeCluster) -> None:
+async def test_a_new_leader_keeps_the_registered_authorities(cluster: FakeCluster) -> None:
     before = TrustBundle(lambda: NOW)
     before.note([BEFORE])
     await WebhookReconciler(FakeClient(cluster), SETTINGS, before).register(NATIVE)
-    await keeping(reconciler(cluster), Health())
+    task = asyncio.create_task(reconciler(cluster).keep(NATIVE, health := well_except(ADMISSION)))
+    await asyncio.wait_for(health.wait_until_well(ADMISSION), 30)
+    task.cancel()
     assert await registered_authorities(FakeClient(cluster)) == frozenset({OURS, BEFORE})
 
 
-async def test_what_is_trusted_is_what_every_webhook_trusts(cluster: FakeCluster) -> None:
+async def test_only_authorities_of_every_webhook_count_as_trusted(cluster: FakeCluster) -> None:
     client = FakeClient(cluster)
     assert await registered_authorities(client) is None
     made = reconciler(cluster)

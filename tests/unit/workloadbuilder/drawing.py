@@ -78,6 +78,6 @@ def refused(root: WorkloadItem | None, target: Target[Any, Any] = V1BETA1, **giv
     raise AssertionError("it was built")
 
 
-def told(errors: tuple[FieldError, ...]) -> list[tuple[str, str]]:
+def kinds_and_paths(errors: tuple[FieldError, ...]) -> list[tuple[str, str]]:
     """(kind, path) of each."""
     return [(error.kind.value, str(error.path)) for error in errors]

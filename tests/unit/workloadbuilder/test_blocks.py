@@ -21,7 +21,7 @@ class RayJobSpec(BaseModel):
     overall: CompositePodGroupScheduling | None = None
 
 
-def test_a_stranger_embeds_them() -> None:
+def test_a_controller_of_others_can_embed_the_blocks() -> None:
     spec = RayJobSpec.model_validate(
         {
             "workers": 3,

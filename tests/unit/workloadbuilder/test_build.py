@@ -27,9 +27,9 @@ from tests.unit.workloadbuilder.drawing import (
     built,
     composite,
     gang,
+    kinds_and_paths,
     leaf,
     refused,
-    told,
 )
 
 BASIC = SchedulingConfig(policy=BasicPolicy())
@@ -248,10 +248,8 @@ REFUSED: dict[str, tuple[WorkloadItem | None, list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize(("root", "errors"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_tree_or_no_configuration_is_refused(
-    root: WorkloadItem | None, errors: list[tuple[str, str]]
-) -> None:
-    assert told(refused(root)) == errors
+def test_an_invalid_tree_or_configuration_is_refused(root: WorkloadItem | None, errors: list[tuple[str, str]]) -> None:
+    assert kinds_and_paths(refused(root)) == errors
 
 
 @pytest.mark.parametrize(
@@ -271,5 +269,5 @@ def test_what_is_no_tree_or_no_configuration_is_refused(
         pytest.param({"namespace": "a.b"}, "metadata.namespace", id="a namespace that cannot be"),
     ],
 )
-def test_options_with_which_there_is_no_workload(given: Any, path: str) -> None:
+def test_invalid_options_are_refused(given: Any, path: str) -> None:
     assert [str(error.path) for error in refused(WorkloadItem("job"), **given)] == [path]

@@ -10,7 +10,7 @@ import yaml
 PAGE = (Path(__file__).parents[3] / "docs/workloadbuilder.md").read_text()
 BLOCKS = re.findall(r"^```(python|yaml)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 EXAMPLES = list(zip(BLOCKS[::2], BLOCKS[1::2], strict=True))
-RESULTS = ["workload", "workload", "told"]
+RESULTS = ["workload", "workload", "errors"]
 
 
 def run(code: str) -> dict[str, Any]:

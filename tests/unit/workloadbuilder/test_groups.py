@@ -161,7 +161,7 @@ def test_without_an_owner_the_group_has_none(existing: Any, target: Any, make: s
         pytest.param(FLAT, V1ALPHA2, "new_composite_pod_group", "workers", id="any CompositePodGroup on v1alpha2"),
     ],
 )
-def test_an_unknown_template_is_told_with_those_that_there_are(
+def test_the_error_about_an_unknown_template_names_the_existing_ones(
     existing: Any, target: Any, make: str, template: str
 ) -> None:
     with pytest.raises(UnknownTemplate, match=f"odGroupTemplate '{template}' not found in Workload 'wl': it has"):
@@ -214,7 +214,7 @@ def test_a_field_that_a_template_gains_is_copied_too(template: Any, spec: Any) -
 
 
 @pytest.mark.parametrize("row", ["B-50 a PodGroup", "B-51 a CompositePodGroup"])
-def test_nothing_is_shared_that_can_change(row: str) -> None:
+def test_nothing_mutable_is_shared(row: str) -> None:
     """All models are frozen: a change of the group is another object."""
     ready = WorkloadBuilder.from_existing(NESTED, V1BETA1)
     group: Any = ready.new_pod_group("g", "workers") if "B-50" in row else ready.new_composite_pod_group("g", "mid")
@@ -224,7 +224,7 @@ def test_nothing_is_shared_that_can_change(row: str) -> None:
         group.spec.scheduling_policy.gang = None
 
 
-def test_b_46_b_47_what_a_builder_of_an_existing_workload_does_not_do() -> None:
+def test_b_46_b_47_a_builder_of_an_existing_workload_neither_builds_nor_validates() -> None:
     existing = WorkloadBuilder.from_existing(FLAT, V1ALPHA2)
     with pytest.raises(NotBuilt, match="made from an existing Workload"):
         existing.build_workload()

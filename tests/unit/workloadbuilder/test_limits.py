@@ -18,7 +18,7 @@ from muster.workloadbuilder import (
     Target,
     WorkloadItem,
 )
-from tests.unit.workloadbuilder.drawing import EVERY_TARGET, ZONE, builder, built, gang, refused, told
+from tests.unit.workloadbuilder.drawing import EVERY_TARGET, ZONE, builder, built, gang, kinds_and_paths, refused
 
 Errors = list[tuple[str, str]]
 
@@ -78,8 +78,8 @@ EVERYWHERE: dict[str, tuple[WorkloadItem, Errors]] = {
 
 @pytest.mark.parametrize("target", EVERY_TARGET.values(), ids=EVERY_TARGET)
 @pytest.mark.parametrize(("root", "errors"), EVERYWHERE.values(), ids=EVERYWHERE)
-def test_what_no_version_takes(root: WorkloadItem, errors: Errors, target: Any) -> None:
-    assert (told(refused(root, target)) if errors else bool(built(root, target))) == (errors or True)
+def test_every_version_refuses_invalid_values(root: WorkloadItem, errors: Errors, target: Any) -> None:
+    assert (kinds_and_paths(refused(root, target)) if errors else bool(built(root, target))) == (errors or True)
 
 
 NESTED: dict[str, tuple[WorkloadItem, Errors]] = {
@@ -111,8 +111,8 @@ NESTED: dict[str, tuple[WorkloadItem, Errors]] = {
 
 
 @pytest.mark.parametrize(("root", "errors"), NESTED.values(), ids=NESTED)
-def test_what_groups_of_groups_must_be(root: WorkloadItem, errors: Errors) -> None:
-    assert (told(refused(root)) if errors else bool(built(root))) == (errors or True)
+def test_groups_of_groups_have_rules_of_their_own(root: WorkloadItem, errors: Errors) -> None:
+    assert (kinds_and_paths(refused(root)) if errors else bool(built(root))) == (errors or True)
 
 
 FLAT: dict[str, tuple[WorkloadItem, Errors | list[str]]] = {
@@ -154,12 +154,12 @@ FLAT: dict[str, tuple[WorkloadItem, Errors | list[str]]] = {
 
 
 @pytest.mark.parametrize(("root", "expected"), FLAT.values(), ids=FLAT)
-def test_what_v1alpha2_makes_of_groups_of_groups(root: WorkloadItem, expected: list[Any]) -> None:
+def test_v1alpha2_flattens_or_refuses_groups_of_groups(root: WorkloadItem, expected: list[Any]) -> None:
     if isinstance(expected[0], str):
         templates = built(root, V1ALPHA2)["spec"]["podGroupTemplates"]
         assert [template["name"] for template in templates] == expected
     else:
-        assert told(refused(root, V1ALPHA2)) == expected
+        assert kinds_and_paths(refused(root, V1ALPHA2)) == expected
 
 
 def test_the_refusal_of_v1alpha2_says_why() -> None:
@@ -171,7 +171,7 @@ def test_the_refusal_of_v1alpha2_says_why() -> None:
 
 
 @pytest.mark.parametrize("target", EVERY_TARGET.values(), ids=EVERY_TARGET)
-def test_a_tree_that_is_its_own_child_ends(target: Target[Any, Any]) -> None:
+def test_a_tree_that_contains_itself_is_refused(target: Target[Any, Any]) -> None:
     below: list[WorkloadItem] = []
     endless = WorkloadItem("root", children=below)
     below.append(replace(endless, name="again"))

@@ -25,7 +25,7 @@ BASIC = SchedulingConfig(policy=BasicPolicy())
 CLAIM = {"name": "gpus", "resourceClaimTemplateName": "gpu"}
 
 
-def test_b_14_nothing_that_the_caller_gave_is_changed() -> None:
+def test_b_14_the_caller_s_objects_are_not_changed() -> None:
     asked = leaf(policy={"gang": {}}, resourceClaims=[CLAIM])
     default = replace(BASIC, priority_class_name="urgent")
     item = WorkloadItem("job", default, asked, (default_min_count(4),))
@@ -80,11 +80,11 @@ def test_b_33_a_failure_is_not_kept() -> None:
     assert made.build_workload().spec.pod_group_templates[0].scheduling_policy.gang.min_count == 4
 
 
-def test_a_callback_that_gives_nothing_back_is_told_from_its_name() -> None:
+def test_a_callback_that_returns_nothing_is_named_in_the_error() -> None:
     def forgot(_item: WorkloadItem, _config: SchedulingConfig) -> Any:
         return None
 
-    with pytest.raises(TypeError, match="callback forgot of 'job' gave back None"):
+    with pytest.raises(TypeError, match="callback forgot of 'job' returned None"):
         builder(WorkloadItem("job", callbacks=[forgot])).build_workload()
 
 

@@ -24,7 +24,7 @@ from muster.workloadbuilder import (
     read_composite_scheduling,
     read_pod_group_scheduling,
 )
-from tests.unit.workloadbuilder.drawing import Object, builder, composite, leaf, refused, told
+from tests.unit.workloadbuilder.drawing import Object, builder, composite, kinds_and_paths, leaf, refused
 
 EXAMPLE_1 = """\
   scheduling: # New API field - scheduling intent
@@ -169,8 +169,8 @@ def wrong(text: str, path: FieldPath = FieldPath()) -> InvalidConfiguration:  # 
 
 
 @pytest.mark.parametrize(("text", "errors"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_told_by_field(text: str, errors: list[tuple[str, str]]) -> None:
-    assert told(wrong(text).errors) == errors
+def test_each_mistake_is_reported_by_field(text: str, errors: list[tuple[str, str]]) -> None:
+    assert kinds_and_paths(wrong(text).errors) == errors
     prefixed = [str(error.path) for error in wrong(text, ANY).errors]
     assert all(path.startswith("metadata.annotations.muster.dev/scheduling") for path in prefixed)
 
@@ -182,27 +182,27 @@ def test_what_is_wrong_is_told_by_field(text: str, errors: list[tuple[str, str]]
         ("policy: {gang: {minCount: '4'}}", 'policy.gang.minCount: "4" must be an integer'),
         (
             "policy: {elastic: {}, gang: {}}",
-            "policy.elastic: {} is not a field that is known here, which are: basic, gang",
+            "policy.elastic: {} is an unknown field (the fields are: basic, gang)",
         ),
         ("policy: {basic: {}, gang: {}}", 'policy: ["basic", "gang"] must specify exactly one of: basic, gang'),
         ("policy: [", "must be YAML or JSON: expected the node content, but found '<stream end>', line 1, column 10"),
         ("a: b: c", "must be YAML or JSON: mapping values are not allowed here, line 1, column 5"),
     ],
 )
-def test_the_sentences(text: str, sentence: str) -> None:
+def test_each_mistake_has_its_sentence(text: str, sentence: str) -> None:
     assert str(wrong(text)) == sentence
 
 
-def test_nothing_a_user_writes_floods_or_breaks_a_line() -> None:
-    told_ = str(wrong('{"policy": {"' + "x\\n" * 2_000 + '": "' + "\\u0007" * 1_000 + '"}}'))
-    assert len(told_) < 700
-    assert not re.search(r"[\x00-\x1f]", told_)
+def test_the_sentence_about_any_input_is_short_and_printable() -> None:
+    sentence = str(wrong('{"policy": {"' + "x\\n" * 2_000 + '": "' + "\\u0007" * 1_000 + '"}}'))
+    assert len(sentence) < 700
+    assert not re.search(r"[\x00-\x1f]", sentence)
 
 
 def test_errors_of_a_build_name_the_fields_as_the_user_wrote_them() -> None:
     asked = parse_pod_group_scheduling(EXAMPLE_1, FieldPath.of("spec"))
     item = WorkloadItem("job", user_config=asked.scheduling, path=asked.path, block_paths=asked.block_paths)
-    assert told(refused(item, allowed_policies=[PolicyKind.BASIC])) == [
+    assert kinds_and_paths(refused(item, allowed_policies=[PolicyKind.BASIC])) == [
         ("Forbidden", "spec.scheduling.policy"),
         ("Required", "spec.scheduling.policy.gang.minCount"),
     ]
@@ -233,7 +233,7 @@ anything: st.SearchStrategy[Any] = st.recursive(
 
 @settings(max_examples=200, deadline=None)
 @given(anything)
-def test_any_value_is_blocks_or_told(raw: object) -> None:
+def test_any_value_gives_blocks_or_an_error(raw: object) -> None:
     for read in (read_pod_group_scheduling, read_composite_scheduling):
         with contextlib.suppress(InvalidConfiguration):
             assert read(raw).scheduling is not None
@@ -241,6 +241,6 @@ def test_any_value_is_blocks_or_told(raw: object) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=60) | st.text("{}[]:,&*!|>-? \n\t\"'#%@`0.e<=~", max_size=40))
-def test_any_text_is_blocks_or_told(text: str) -> None:
+def test_any_text_gives_blocks_or_an_error(text: str) -> None:
     with contextlib.suppress(InvalidConfiguration):
         assert parse_pod_group_scheduling(text).scheduling is not None

@@ -85,7 +85,7 @@ def walk(item: WorkloadItem) -> Iterator[WorkloadItem]:
 
 
 @given(configs, configs)
-def test_what_was_merged_once_stays(default: SchedulingConfig, user: SchedulingConfig) -> None:
+def test_merging_again_changes_nothing(default: SchedulingConfig, user: SchedulingConfig) -> None:
     merged = merge(default, user)
     assert merge(merged, user) == merge(default, merged) == merged
     assert merge(merged, None) == merge(None, merged) == merged
@@ -108,12 +108,12 @@ def test_the_same_tree_gives_the_same_answer(root: WorkloadItem, target: Any) ->
 @given(trees(configs) | trees(good), st.sampled_from([V1ALPHA2, V1BETA1]))
 def test_a_tree_is_built_or_refused_with_reasons_and_validate_agrees(root: WorkloadItem, target: Any) -> None:
     made = outcome(root, target)
-    told = builder(root, target).validate()
+    errors = builder(root, target).validate()
     if isinstance(made, dict):
-        assert told == ()
+        assert errors == ()
     else:
         assert made
-        assert set(map(str, told)) <= set(map(str, made))  # type: ignore[call-overload]
+        assert set(map(str, errors)) <= set(map(str, made))  # type: ignore[call-overload]
 
 
 @FEWER
@@ -190,7 +190,7 @@ def test_every_workload_of_v1beta1_is_one_tree_of_its_models(root: WorkloadItem)
 
 @FEWER
 @given(trees(good), st.sampled_from([V1ALPHA2, V1BETA1]))
-def test_what_is_not_on_the_list_is_never_built(root: WorkloadItem, target: Any) -> None:
+def test_a_policy_that_is_not_allowed_is_never_built(root: WorkloadItem, target: Any) -> None:
     kinds = {
         (merge(item.default_config, item.user_config).policy or BasicPolicy()).kind  # type: ignore[arg-type]
         for item in walk(root)

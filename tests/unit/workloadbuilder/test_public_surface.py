@@ -46,11 +46,11 @@ def signature(node: ast.FunctionDef) -> str:
 
 
 def test_the_public_surface_is_the_one_that_was_promised() -> None:
-    """On purpose? Then write it down: `python -m tests.unit.workloadbuilder.test_public_surface`."""
+    """If the change is intended, regenerate the snapshot: `python -m tests.unit.workloadbuilder.test_public_surface`"""
     assert surface() == PINNED.read_text()
 
 
-def test_every_public_name_says_what_it_is() -> None:
+def test_every_public_name_has_a_docstring() -> None:
     quiet = [name for name in library.__all__ if inspect.isclass(getattr(library, name))]
     assert [name for name in quiet if not (getattr(library, name).__doc__ or "").strip()] == []
     assert sorted(library.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)) == library.__all__
@@ -75,7 +75,7 @@ def test_importing_the_library_brings_nothing_of_the_operator() -> None:
     assert STRANGERS.isdisjoint(loaded)
 
 
-def test_it_is_typed() -> None:
+def test_the_library_is_typed() -> None:
     assert (Path(library.__file__).parents[1] / "py.typed").exists()
 
 

@@ -13,7 +13,7 @@ from muster.workloadbuilder import (
     validate_disruption_mode,
     validate_scheduling_policy,
 )
-from tests.unit.workloadbuilder.drawing import builder, composite, gang, leaf, refused, told
+from tests.unit.workloadbuilder.drawing import builder, composite, gang, kinds_and_paths, leaf, refused
 
 AT = FieldPath.of("spec", "scheduling")
 GANG: dict[str, Any] = {"policy": {"gang": {"minCount": 2}}}
@@ -122,24 +122,24 @@ ROWS: dict[str, Row] = {
 
 
 @pytest.mark.parametrize(("root", "given", "errors"), ROWS.values(), ids=ROWS)
-def test_what_is_told(root: WorkloadItem | None, given: Any, errors: list[tuple[str, str]]) -> None:
-    assert told(builder(root, **given).validate()) == errors
+def test_validate_reports_these_errors(root: WorkloadItem | None, given: Any, errors: list[tuple[str, str]]) -> None:
+    assert kinds_and_paths(builder(root, **given).validate()) == errors
     if errors:
-        assert set(errors) <= set(told(refused(root, **given))), "a build tells it too"
+        assert set(errors) <= set(kinds_and_paths(refused(root, **given))), "a build reports it too"
 
 
 def test_a_build_checks_the_values_even_if_the_blocks_were_checked_elsewhere() -> None:
-    assert told(refused(job(**ZERO), blocks_validated=True)) == [("Invalid", f"{POLICY}.gang.minCount")]
+    assert kinds_and_paths(refused(job(**ZERO), blocks_validated=True)) == [("Invalid", f"{POLICY}.gang.minCount")]
 
 
-def test_a_build_tells_nothing_twice() -> None:
-    assert told(refused(job(**ZERO))) == [("Invalid", f"{POLICY}.gang.minCount")]
+def test_a_build_reports_each_error_once() -> None:
+    assert kinds_and_paths(refused(job(**ZERO))) == [("Invalid", f"{POLICY}.gang.minCount")]
 
 
 def test_a_controller_can_have_the_blocks_elsewhere_in_its_api() -> None:
     paths = BlockPaths(policy=FieldPath.of("groups", "how"), disruption_mode=FieldPath.of("evict"))
     item = WorkloadItem("job", user_config=leaf(**ZERO, disruption={}), path=AT, block_paths=paths)
-    assert [path for _, path in told(builder(item).validate())] == [
+    assert [path for _, path in kinds_and_paths(builder(item).validate())] == [
         "spec.scheduling.groups.how.gang.minCount",
         "spec.scheduling.evict",
     ]
@@ -182,26 +182,32 @@ UPDATES: dict[str, tuple[WorkloadItem, WorkloadItem, list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize(("root", "old", "errors"), UPDATES.values(), ids=UPDATES)
-def test_what_is_told_on_an_update(root: WorkloadItem, old: WorkloadItem, errors: list[tuple[str, str]]) -> None:
-    assert told(builder(root).validate(old)) == errors
+def test_validate_reports_these_errors_on_an_update(
+    root: WorkloadItem, old: WorkloadItem, errors: list[tuple[str, str]]
+) -> None:
+    assert kinds_and_paths(builder(root).validate(old)) == errors
 
 
-def test_one_field_of_a_controllers_own_api() -> None:
+def test_a_controller_can_validate_one_field_of_its_api() -> None:
     """As the KEP's own example calls it."""
     path = FieldPath.of("policy")
     asked = leaf(**GANG).policy
     assert validate_scheduling_policy(asked, path, PolicyKind.BASIC, PolicyKind.GANG) == []
-    assert told(tuple(validate_scheduling_policy(asked, path, PolicyKind.BASIC))) == [("Forbidden", "policy")]
-    assert told(tuple(validate_scheduling_policy(leaf(**ZERO).policy, path, PolicyKind.GANG))) == [
+    assert kinds_and_paths(tuple(validate_scheduling_policy(asked, path, PolicyKind.BASIC))) == [
+        ("Forbidden", "policy")
+    ]
+    assert kinds_and_paths(tuple(validate_scheduling_policy(leaf(**ZERO).policy, path, PolicyKind.GANG))) == [
         ("Invalid", "policy.gang.minCount")
     ]
     mode = leaf(**ALL).disruption_mode
     assert validate_disruption_mode(mode, path, DisruptionMode.ALL) == []
-    assert told(tuple(validate_disruption_mode(mode, path, DisruptionMode.SINGLE))) == [("Forbidden", "policy")]
+    assert kinds_and_paths(tuple(validate_disruption_mode(mode, path, DisruptionMode.SINGLE))) == [
+        ("Forbidden", "policy")
+    ]
     assert validate_scheduling_policy(None, path) == validate_disruption_mode(None, path) == []
 
 
-def test_the_sentence_says_where_what_and_what_is_allowed() -> None:
+def test_the_sentence_names_the_field_the_value_and_the_allowed_values() -> None:
     (error,) = builder(job(**ZERO)).validate()
     assert str(error) == "spec.scheduling.schedulingPolicy.gang.minCount: 0 must be at least 1"
     (error,) = builder(job(**BASIC), allowed_policies=[PolicyKind.GANG]).validate()
@@ -212,6 +218,6 @@ def test_the_sentence_says_where_what_and_what_is_allowed() -> None:
 
 
 def test_a_default_or_a_callback_can_be_wrong_too() -> None:
-    assert told(refused(WorkloadItem("job", gang(0)))) == [("Invalid", "schedulingPolicy.gang.minCount")]
+    assert kinds_and_paths(refused(WorkloadItem("job", gang(0)))) == [("Invalid", "schedulingPolicy.gang.minCount")]
     wrong = WorkloadItem("job", callbacks=[lambda _item, _config: gang(2, priority_class_name="No_Class")])
-    assert told(refused(wrong)) == [("Invalid", "priorityClassName")]
+    assert kinds_and_paths(refused(wrong)) == [("Invalid", "priorityClassName")]

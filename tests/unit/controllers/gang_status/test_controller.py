@@ -1,4 +1,4 @@
-"""The gang status controller on a cluster in memory: who waits hears so once, a settled gang costs nothing."""
+"""The gang status controller on a cluster in memory: it posts one event per wait, and a settled gang costs nothing."""
 
 import asyncio
 from collections.abc import Mapping
@@ -7,19 +7,21 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from muster.api.keys import JobKey
+from muster.api.keys import JobKey, Uid
+from muster.api.profile import NATIVE
 from muster.controllers.gang_status.controller import GangStatusController, listed
 from muster.core.gang_silence import Pace
 from muster.core.gang_status import Gang, MemberSummary
 from muster.kube.client import Object
 from muster.kube.errors import ServerFault
 from muster.kube.resources import Resource
-from muster.runtime.event_recorder import EventRecorder
+from muster.runtime.ttl_cache import TtlCache
 from muster.runtime.workqueue import WorkQueue
 from tests.builders import JobBuilder, PodBuilder, PodGroupBuilder, a_gang, a_pod
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.controllers.parts import build
 from tests.unit.core.seeing import our_group, our_workload
+from tests.unit.made import a_recorder
 
 KEY = JobKey("default", "train")
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
@@ -36,7 +38,7 @@ def group() -> PodGroupBuilder:
 
 
 class Client(FakeClient):
-    """Counts lists, and fails if told to."""
+    """Counts lists, and fails on demand."""
 
     def __init__(self, cluster: FakeCluster) -> None:
         super().__init__(cluster)
@@ -54,20 +56,25 @@ class Stage:
     """A gang, and the gang status controller of one replica, which may be replaced by another one's."""
 
     def __init__(self, pace: Pace) -> None:
-        self.pace = pace
-        self.cluster = FakeCluster()
+        self.pace, self.cluster = pace, FakeCluster()
         self.client = Client(self.cluster)
         self.parts = build(self.client)
         self.cache = self.parts.cache
-        self.cache.has_synced = True
+        self.cache.mark_synced(True)
         self.restart()
         self.cache.put_workload(our_workload(job()).read())
         self.shows(job(), group())
 
     def restart(self) -> None:
         """Another process: it remembers nothing."""
-        known = self.cache, self.parts.reconciler.rules, EventRecorder(self.client, "test"), listed(self.parts.observer)
-        self.gang_status = GangStatusController(*known, WorkQueue(), clock=lambda: NOW, pace=self.pace)
+        recorder = a_recorder(self.client, "test")
+        known = self.cache, self.parts.reconciler.rules, recorder, listed(self.client, NATIVE), WorkQueue[JobKey]()
+        paced = recorder.errors, self.pace, TtlCache[Uid, float](self.pace.between)
+        self.gang_status = GangStatusController(*known, *paced, clock=lambda: NOW)
+
+    def pause(self) -> None:
+        self.gang_status.queue.close()
+        self.gang_status.forget()
 
     def at(self, **seconds: float) -> "Stage":
         """At another pace from now on."""
@@ -109,14 +116,14 @@ def pods(number: int) -> list[PodBuilder]:
     return [a_pod(f"p{index}").uid(f"uid-{index}") for index in range(number)]
 
 
-SCHEDULED = "GangScheduled: The gang of 4 has its nodes"
+SCHEDULED = "GangScheduled: The gang of 4 is scheduled"
 TWO_EXIST = "GangWaiting: 2 of the gang's 4 pods exist"
 NO_ROOM = f"GangWaiting: 0 of the gang's 4 pods have a node: {FULL}"
 ONE_LOST = f"GangWaiting: 3 of the gang's 4 pods have a node: {FULL}"
 STARTED = group().scheduled(when=JUST_NOW)
 
 
-async def test_a_gang_that_starts_is_told_once_and_costs_no_list(stage: Stage) -> None:
+async def test_a_gang_that_starts_gets_one_event_and_costs_no_list(stage: Stage) -> None:
     stage.shows(job(ready=4), STARTED)
     await stage.consider(times=3)
     assert await stage.posted() == [SCHEDULED]
@@ -126,14 +133,14 @@ async def test_a_gang_that_starts_is_told_once_and_costs_no_list(stage: Stage) -
     assert stage.client.lists == 0
 
 
-async def test_what_was_scheduled_long_ago_is_no_news(stage: Stage) -> None:
+async def test_a_gang_that_was_scheduled_long_ago_gets_no_event(stage: Stage) -> None:
     stage.shows(job(ready=4), STARTED)
     stage.gang_status.clock = lambda: NOW + timedelta(hours=1)
     await stage.consider()
     assert not stage.gang_status.recorder._posted
 
 
-async def test_a_wait_is_told_once_and_its_end_too(stage: Stage) -> None:
+async def test_a_wait_gets_one_event_and_its_end_another(stage: Stage) -> None:
     stage.has(*pods(2))
     await stage.consider(times=2)
     stage.has(*(pod.unschedulable(FULL) for pod in pods(4)))
@@ -147,7 +154,7 @@ async def test_a_wait_is_told_once_and_its_end_too(stage: Stage) -> None:
     assert await stage.posted() == [TWO_EXIST, NO_ROOM, SCHEDULED], "also if it was long ago: somebody waits for it"
 
 
-async def test_each_loss_is_told_and_its_end_too(stage: Stage) -> None:
+async def test_each_loss_gets_one_event_and_its_end_another(stage: Stage) -> None:
     stage.shows(job(ready=4), STARTED)
     await stage.consider()
     expected = [SCHEDULED]
@@ -164,7 +171,7 @@ async def test_each_loss_is_told_and_its_end_too(stage: Stage) -> None:
         assert await stage.posted() == (expected := [*expected, ONE_LOST, SCHEDULED])
 
 
-async def test_a_loss_that_is_made_up_for_is_not_told(stage: Stage) -> None:
+async def test_a_loss_that_is_replaced_gets_no_event(stage: Stage) -> None:
     stage.shows(job(ready=3), STARTED)
     stage.has(*(pod.bound() for pod in pods(4)))
     await stage.consider(times=2)
@@ -172,7 +179,7 @@ async def test_a_loss_that_is_made_up_for_is_not_told(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("verdict", ["", "no placement"])
-async def test_nobody_is_told_at_once(stage: Stage, verdict: str) -> None:
+async def test_a_wait_gets_its_event_only_after_a_while(stage: Stage, verdict: str) -> None:
     stage.at(**{"patience" if verdict else "silence": 0.1})
     stage.shows(group=group().scheduled("False", verdict) if verdict else group())
     await stage.consider()
@@ -182,7 +189,7 @@ async def test_nobody_is_told_at_once(stage: Stage, verdict: str) -> None:
     assert len(await stage.posted()) == 1
 
 
-async def test_who_has_a_verdict_and_no_news_is_not_looked_at_again(stage: Stage) -> None:
+async def test_a_gang_with_a_verdict_and_no_change_is_not_listed_again(stage: Stage) -> None:
     stage.shows(group=group().scheduled("False", "no placement"))
     stage.has(*pods(4))
     await stage.consider(times=5)
@@ -193,7 +200,7 @@ async def test_who_has_a_verdict_and_no_news_is_not_looked_at_again(stage: Stage
     assert stage.client.lists == 2
 
 
-async def test_who_has_none_is_looked_at_again_less_and_less_often(stage: Stage) -> None:
+async def test_a_gang_without_a_verdict_is_checked_with_growing_pauses(stage: Stage) -> None:
     pauses = []
     for _ in range(9):
         await stage.consider()
@@ -202,28 +209,28 @@ async def test_who_has_none_is_looked_at_again_less_and_less_often(stage: Stage)
     assert pauses == [10, 20, 40, 80, 160, 300, 300, 300, 300]
 
 
-async def test_other_words_all_the_time_are_no_storm(stage: Stage) -> None:
+async def test_changing_messages_do_not_cause_a_storm_of_events(stage: Stage) -> None:
     stage.at(between=30.0).restart()
     for nth in range(20):
         stage.has(*(pod.unschedulable(f"node {chr(97 + nth)} is full") for pod in pods(4)))
         stage.gang_status.queue._due.clear()
         await stage.consider()
     assert await stage.posted() == ["GangWaiting: 0 of the gang's 4 pods have a node: node a is full"]
-    assert 25 < stage.gang_status.queue._due[KEY] - asyncio.get_running_loop().time() <= 30, "it is told later"
+    assert 25 < stage.gang_status.queue._due[KEY] - asyncio.get_running_loop().time() <= 30, "it is posted later"
 
 
-async def test_numbers_are_no_news(stage: Stage) -> None:
+async def test_changing_numbers_give_no_new_event(stage: Stage) -> None:
     for nth in range(5):
         stage.has(*(pod.unschedulable(f"0/{nth} nodes are available") for pod in pods(4)))
         await stage.consider()
     assert len(await stage.posted()) == 1
 
 
-async def test_a_gang_that_goes_is_forgotten(stage: Stage) -> None:
-    stage.cache.has_synced = False
+async def test_the_controller_forgets_a_deleted_gang(stage: Stage) -> None:
+    stage.cache.mark_synced(False)
     await stage.consider()
     assert not stage.gang_status._waits, "while nothing is watched, nothing is known"
-    stage.cache.has_synced = True
+    stage.cache.mark_synced(True)
     await stage.consider()
     assert stage.gang_status._waits
     stage.cache.drop_job(KEY, job().ref.uid)
@@ -231,22 +238,22 @@ async def test_a_gang_that_goes_is_forgotten(stage: Stage) -> None:
     assert not stage.gang_status._waits
 
 
-async def test_who_does_not_lead_remembers_nothing(stage: Stage) -> None:
+async def test_a_replica_that_does_not_lead_remembers_nothing(stage: Stage) -> None:
     await stage.consider()
-    stage.gang_status.pause()
+    stage.pause()
     assert not stage.gang_status._waits
     stage.gang_status.pod_group_changed(("default", group().name))
     assert len(stage.gang_status.queue) == 0
 
 
-async def test_a_change_of_a_group_concerns_its_job(stage: Stage) -> None:
+async def test_a_change_of_a_group_queues_its_job(stage: Stage) -> None:
     stage.gang_status.pod_group_changed(("default", group().name))
     stage.gang_status.pod_group_changed(("default", "of nobody"))
     assert await stage.gang_status.queue.get() == KEY
     assert len(stage.gang_status.queue) == 0
 
 
-async def test_what_changed_during_the_look_is_not_told(stage: Stage) -> None:
+async def test_a_gang_that_changes_during_the_list_gets_no_outdated_event(stage: Stage) -> None:
     look = stage.gang_status.look
 
     async def slow(gang: Gang) -> MemberSummary | None:
@@ -259,7 +266,7 @@ async def test_what_changed_during_the_look_is_not_told(stage: Stage) -> None:
 
 
 async def test_where_some_pods_skip_the_webhook_only_own_groups_count(stage: Stage) -> None:
-    stage.gang_status.adopt_existing_only = True
+    stage.gang_status.rules = replace(stage.gang_status.rules, adopt_existing_only=True)
     await stage.consider()
     assert len(await stage.posted()) == 1
     theirs = group()
@@ -270,12 +277,12 @@ async def test_where_some_pods_skip_the_webhook_only_own_groups_count(stage: Sta
     assert len(await stage.posted()) == 1
 
 
-async def test_a_server_that_is_away_is_asked_again(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_controller_retries_when_the_server_is_down(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     stage.client.fails = True
     stage.gang_status.queue.add(KEY)
     working = asyncio.create_task(stage.gang_status.workers().run())
     await asyncio.sleep(0.02)
-    assert "will try again: etcd is away" in caplog.text
+    assert "failed, retrying: etcd is away" in caplog.text
     stage.client.fails = False
     await asyncio.sleep(0.4)
     assert not working.done()
@@ -283,7 +290,7 @@ async def test_a_server_that_is_away_is_asked_again(stage: Stage, caplog: pytest
     assert len(await stage.posted()) == 1
 
 
-async def test_strange_pods_are_not_members(stage: Stage) -> None:
+async def test_pods_of_others_are_not_members(stage: Stage) -> None:
     stage.has(*pods(2))
     stage.cluster.apply(a_pod("plain").of(job()))
     stage.cluster.apply(a_pod("claims").of(job()).in_group(group().name).owned_by("v1", "Thing", "t", "t"))

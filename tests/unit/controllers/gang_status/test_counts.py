@@ -1,4 +1,4 @@
-"""What the scheduler claims is counted: a gang of which only a part has nodes is never called scheduled."""
+"""Muster checks what the scheduler claims: a gang of which only a part has nodes is never called scheduled."""
 
 import asyncio
 from unittest.mock import ANY
@@ -30,7 +30,7 @@ async def claimed(stage: Stage, bound: int) -> None:
 
 @pytest.fixture
 def silent(stage: Stage) -> Stage:
-    """Without the scheduler's word nobody is told."""
+    """Posts no event without a condition of the scheduler."""
     return stage.at(silence=60.0)
 
 
@@ -61,7 +61,7 @@ async def test_a_true_claim_costs_one_list_per_run(silent: Stage) -> None:
     assert (await silent.posted(), silent.client.lists) == ([SCHEDULED], 1)
 
 
-async def test_nothing_is_counted_before_the_job_had_time_to_show_it(silent: Stage) -> None:
+async def test_muster_does_not_list_before_the_job_had_time_to_count_its_pods(silent: Stage) -> None:
     silent.at(patience=60.0)
     await claimed(silent, bound=4)
     await silent.consider(times=3)
@@ -71,32 +71,42 @@ async def test_nothing_is_counted_before_the_job_had_time_to_show_it(silent: Sta
     assert (await silent.posted(), silent.client.lists) == ([SCHEDULED], 0)
 
 
-@pytest.mark.parametrize(("succeeded", "told"), [(4, [SCHEDULED]), (3, [])])
-async def test_a_gang_that_is_done_before_it_is_counted(silent: Stage, succeeded: int, told: list[str]) -> None:
+@pytest.mark.parametrize(("succeeded", "events"), [(4, [SCHEDULED]), (3, [])])
+async def test_a_gang_that_completes_before_the_count_needs_no_list(
+    silent: Stage, succeeded: int, events: list[str]
+) -> None:
     silent.at(patience=60.0)
     await claimed(silent, bound=4)
     await silent.consider()
     done = [{"type": "Complete", "status": "True"}]
     silent.shows(job(succeeded=succeeded, conditions=done))
     await silent.consider(times=2)
-    assert (await silent.posted(), silent.client.lists) == (told, 0)
+    assert (await silent.posted(), silent.client.lists) == (events, 0)
 
 
-async def test_a_scheduler_that_knows_no_groups_is_found_out_too(stage: Stage) -> None:
+async def test_a_scheduler_that_ignores_groups_is_detected(stage: Stage) -> None:
     stage.shows(job(), group().created(CREATED))
     stage.has(*members(bound=2))
     await stage.consider(times=3)
     assert await stage.posted() == [HALF, NOT_HELD]
 
 
-async def test_half_of_a_gang_has_to_last_before_anybody_is_blamed(silent: Stage) -> None:
+async def test_the_cause_is_named_also_if_the_watch_shows_the_gang_late(stage: Stage) -> None:
+    """As after an outage of the API server: the pod webhook works again before the watches do."""
+    stage.has(*members(bound=2))
+    stage.shows(group=group().created(CREATED).scheduled(when=JUST_NOW))
+    await stage.consider(times=3)
+    assert await stage.posted() == [HALF, NOT_HELD]
+
+
+async def test_a_half_bound_gang_has_to_last_before_muster_names_a_cause(silent: Stage) -> None:
     silent.at(patience=60.0)
     await claimed(silent, bound=2)
     await silent.consider(times=3)
     assert await silent.posted() == []
 
 
-async def test_a_gang_that_had_its_nodes_and_lost_some_blames_nobody(silent: Stage) -> None:
+async def test_muster_names_no_cause_for_a_gang_that_had_its_nodes_and_lost_some(silent: Stage) -> None:
     """Also if the Job does not count the loss (podFailurePolicy with Ignore)."""
     await claimed(silent, bound=4)
     await silent.consider()
@@ -106,7 +116,7 @@ async def test_a_gang_that_had_its_nodes_and_lost_some_blames_nobody(silent: Sta
     assert await silent.posted() == [SCHEDULED, HALF]
 
 
-async def test_where_muster_sets_the_condition_it_has_counted_already(silent: Stage) -> None:
+async def test_on_crd_profiles_muster_does_not_count_again(silent: Stage) -> None:
     silent.gang_status.native = False
     await claimed(silent, bound=4)
     await silent.consider()
@@ -117,7 +127,7 @@ async def test_where_muster_sets_the_condition_it_has_counted_already(silent: St
     assert not silent.gang_status._started, "nothing is kept of a Job that is gone"
 
 
-async def test_an_event_that_found_no_place_is_posted_later(silent: Stage) -> None:
+async def test_an_event_that_the_full_queue_rejects_is_posted_later(silent: Stage) -> None:
     recorder = silent.gang_status.recorder
     recorder._queue = asyncio.Queue(1)
     recorder.normal(job().view(), EventReason.WORKLOAD_CREATED, "in the way")

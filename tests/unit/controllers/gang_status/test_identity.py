@@ -1,4 +1,4 @@
-"""Whom the gang status controller reports on: one Job, and not the next one of that name."""
+"""The gang status controller reports on one Job, and not on the next one of the same name."""
 
 import asyncio
 
@@ -7,11 +7,13 @@ from muster.controllers.gang_status.controller import remembered
 from muster.controllers.podgroup.members import Members
 from muster.core.gang_silence import Pace
 from muster.core.gang_status import Gang, MemberSummary
+from muster.runtime.internal_errors import InternalErrors
+from muster.runtime.metrics import Metrics
 from tests.unit.controllers.gang_status.test_controller import KEY, Stage, group, job, pods
 from tests.unit.core.seeing import our_group, our_workload
 
 
-async def test_a_job_that_is_made_again_begins_to_wait_anew() -> None:
+async def test_a_job_that_is_created_again_starts_a_new_wait() -> None:
     stage = Stage(Pace(silence=0.05))
     await stage.consider()
     await asyncio.sleep(0.06)
@@ -27,7 +29,7 @@ async def test_a_job_that_is_made_again_begins_to_wait_anew() -> None:
 
 
 async def test_members_by_annotation_come_from_the_stream() -> None:
-    members = Members(lambda _: None)
+    members = Members(lambda _: None, InternalErrors(Metrics()))
     gang = Gang(job().view(), CRD_IN_OWN_GROUP.read_pod_group(group().build()), 4, "")
     assert await remembered(members)(gang) is None
     members.replaced([pod.naming_group(group().name).view() for pod in pods(3)])

@@ -1,4 +1,4 @@
-"""The check for split gangs, on a cluster in memory: who is reported, how often, and what it costs."""
+"""The check for split gangs, on a cluster in memory: which gangs it reports, how often, and what it costs."""
 
 import asyncio
 import math
@@ -12,11 +12,11 @@ from muster.controllers.gang_status.split_check import SplitCheck
 from muster.kube.client import PAGE_SIZE, Object
 from muster.kube.errors import ServerFault
 from muster.kube.resources import Resource
-from muster.runtime.event_recorder import EventRecorder
 from tests.builders import JobBuilder, PodBuilder, PodGroupBuilder, a_gang, a_pod
 from tests.fake_cluster import FakeClient, FakeCluster
 from tests.unit.controllers.parts import build
 from tests.unit.core.seeing import our_group
+from tests.unit.made import a_recorder
 
 
 class Client(FakeClient):
@@ -40,8 +40,8 @@ class Stage:
         self.client = Client(self.cluster)
         self.parts = build(self.client, profile)
         self.leading = True
-        self.recorder = EventRecorder(self.client, "test")
-        self.check = SplitCheck(self.parts.observer, self.recorder, lambda: self.leading)
+        self.recorder = a_recorder(self.client, "test")
+        self.check = SplitCheck(self.client, profile, self.parts.cache, self.recorder, lambda: self.leading)
 
     def shows(self, job: JobBuilder, group: PodGroupBuilder) -> None:
         self.parts.cache.put_job(job.view())
@@ -91,7 +91,7 @@ async def test_a_split_gang_is_reported_once_per_occasion(stage: Stage) -> None:
         assert stage.check.count() == 0
 
 
-async def test_a_pod_outside_that_ends_makes_no_new_occasion(stage: Stage) -> None:
+async def test_a_pod_outside_the_group_that_ends_gives_no_new_event(stage: Stage) -> None:
     stage.has(stage.member("a"), outsider("x"), outsider("y"))
     await stage.check.run()
     stage.has(stage.member("a"), outsider("y"))
@@ -111,7 +111,7 @@ HARMLESS: dict[str, Callable[[Stage], list[PodBuilder]]] = {
 
 
 @pytest.mark.parametrize("case", HARMLESS)
-async def test_what_is_not_split(stage: Stage, case: str) -> None:
+async def test_these_gangs_are_not_split(stage: Stage, case: str) -> None:
     stage.has(*HARMLESS[case](stage))
     await stage.check.run()
     assert (stage.check.count(), await stage.posted()) == (0, [])
@@ -133,7 +133,7 @@ async def test_only_the_leader_lists_and_counts(stage: Stage) -> None:
     assert len(stage.client.asked) == 1
 
 
-async def test_one_list_in_pages_whatever_the_number_of_gangs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_paged_list_serves_any_number_of_gangs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SLICE", 2)
     for number in range(20):
         job = gang(f"job{number}")
@@ -146,7 +146,7 @@ async def test_one_list_in_pages_whatever_the_number_of_gangs(stage: Stage, monk
     }
 
 
-async def test_a_server_that_is_away_is_asked_at_the_next_resync(
+async def test_the_check_retries_at_the_next_resync_when_the_server_is_down(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     stage.has(stage.member("a"), outsider("x"))

@@ -1,12 +1,13 @@
 """Forming a gang: shared work, bounded work, and what is learnt from it."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from muster.api.profile import NATIVE
 from muster.controllers.job.gang_former import Unsettled
-from muster.core.decide import Membership
+from muster.core.decision import Membership
 from muster.core.reasons import EventReason, Reason
 from muster.kube.client import Object
 from muster.kube.errors import Forbidden, KubeError, NotFound, Rejected, ServerFault
@@ -72,10 +73,10 @@ async def test_work_of_a_worker_hurries_once_admission_waits_for_it(cluster: Fak
     client.go.set()
     await asyncio.gather(*others, asked)
     assert used == [Lane.ADMISSION] * 2
-    assert current_work().lane is Lane.EAGER, "other work of the workers stays where it was"
+    assert current_work().lane is Lane.BACKGROUND, "other work of the workers stays where it was"
     cluster.apply(other := a_gang("other").uid("other"))
     await gang_former.ensure(other.ref)
-    assert used[2:] == [Lane.EAGER] * 2
+    assert used[2:] == [Lane.BACKGROUND] * 2
 
 
 async def test_callers_of_one_job_share_the_work(cluster: FakeCluster, slow: SlowClient) -> None:
@@ -101,14 +102,14 @@ async def test_one_caller_s_deadline_does_not_cut_off_the_others(cluster: FakeCl
 
 async def test_work_goes_on_when_all_callers_have_left(cluster: FakeCluster, slow: SlowClient) -> None:
     gang_former = build(slow).gang_former
-    gang_former.observer.cache.put_job(JOB.view())  # else it is looked up first, and nothing has begun yet
+    gang_former.jobs.cache.put_job(JOB.view())  # else it is looked up first, and nothing has begun yet
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
             await gang_former.ensure(JOB.ref)
     slow.go.set()
     await asyncio.sleep(0.2)
     assert len(created_by_us(cluster)) == 2
-    assert not gang_former._under_way
+    assert not gang_former._flights._under_way
 
 
 async def test_a_failure_reaches_every_caller_and_is_not_remembered(cluster: FakeCluster, slow: SlowClient) -> None:
@@ -154,7 +155,7 @@ async def test_a_preview_writes_nothing(cluster: FakeCluster) -> None:
 async def test_a_preview_knows_what_another_replica_has_made(cluster: FakeCluster) -> None:
     made = await build(FakeClient(cluster)).gang_former.ensure(JOB.ref)
     other = build(FakeClient(cluster))
-    other.cache.has_synced = True
+    other.cache.mark_synced(True)
     assert (await other.gang_former.preview(JOB.ref)).group == made.group
 
 
@@ -202,7 +203,7 @@ async def test_a_squatter_on_every_name_does_not_keep_us_for_ever(
     for nth in range(60):
         cluster.apply(a_workload(f"squatted-{nth}"))
     gang_former = build(FakeClient(cluster)).gang_former
-    with pytest.raises(Unsettled, match="could not be formed in 24 steps"):
+    with pytest.raises(Unsettled, match="kept changing during 32 steps"):
         await gang_former.ensure(JOB.ref)
     with pytest.raises(Unsettled):
         await gang_former.ensure(JOB.ref)
@@ -212,7 +213,7 @@ async def test_a_squatter_on_every_name_does_not_keep_us_for_ever(
 
 
 async def reconciled(parts: Parts) -> None:
-    parts.cache.has_synced = True
+    parts.cache.mark_synced(True)
     await parts.resync.once()
     while len(parts.queue):
         key = await parts.queue.get()
@@ -244,13 +245,13 @@ async def test_what_the_server_does_not_keep_is_told_once() -> None:
     cluster.apply(urgent := a_gang("urgent").with_pods(priorityClassName="high"))
     parts = build(Gateless(cluster))
     assert (await parts.gang_former.ensure(urgent.ref)).membership is Membership.JOIN
-    told = [event for event in parts.gang_former.recorder._queue._queue if event.reason is EventReason.POLICY_DROPPED]  # type: ignore[attr-defined]
-    assert [(event.type, "priorityClassName" in event.message) for event in told] == [("Warning", True)]
+    posted = [event for event in parts.recorder._queue._queue if event.reason is EventReason.POLICY_DROPPED]  # type: ignore[attr-defined]
+    assert [(event.type, "priorityClassName" in event.message) for event in posted] == [("Warning", True)]
 
 
 async def test_where_some_pods_skip_the_webhook_the_controller_begins_nothing(cluster: FakeCluster) -> None:
     parts = build(FakeClient(cluster))
-    parts.reconciler.adopt_existing_only = True
+    parts.reconciler.rules = replace(parts.reconciler.rules, adopt_existing_only=True)
     await reconciled(parts)
     assert not created_by_us(cluster)
     await parts.gang_former.ensure(JOB.ref)
@@ -287,7 +288,7 @@ async def test_one_job_s_error_is_its_own(cluster: FakeCluster, monkeypatch: pyt
 async def test_a_workload_that_only_the_cache_still_has_is_made_again(cluster: FakeCluster) -> None:
     parts = build(FakeClient(cluster))
     await parts.resync.once()
-    parts.cache.has_synced = True
+    parts.cache.mark_synced(True)
     await parts.gang_former.ensure(JOB.ref)
     (workload,), (group,) = cluster.find("workloads"), cluster.find("podgroups")
     cluster.remove("workloads", "default", workload["metadata"]["name"], "user")

@@ -40,8 +40,8 @@ def made_up(number: int) -> JobRef:
 
 async def test_who_asks_for_one_job_at_once_waits_for_one_read() -> None:
     server = Server(JOB.view())
-    lookup = Lookup(server.read)
-    impatient, *others = [asyncio.create_task(lookup.find(JOB.ref)) for _ in range(10)]
+    lookup = Lookup()
+    impatient, *others = [asyncio.create_task(lookup.find(JOB.ref, server.read)) for _ in range(10)]
     await asyncio.sleep(0)
     impatient.cancel()
     server.go.set()
@@ -53,48 +53,48 @@ async def test_who_asks_for_one_job_at_once_waits_for_one_read() -> None:
 async def test_what_is_not_there_is_not_read_again_and_what_is_there_is() -> None:
     server = Server()
     server.go.set()
-    lookup = Lookup(server.read)
-    assert [await lookup.find(JOB.ref) for _ in range(5)] == [None] * 5
+    lookup = Lookup()
+    assert [await lookup.find(JOB.ref, server.read) for _ in range(5)] == [None] * 5
     assert server.reads == 1
     server.answer = a_gang("other").uid("then").view()
     for _ in range(2):
-        assert await lookup.find(server.answer.ref) == server.answer
+        assert await lookup.find(server.answer.ref, server.read) == server.answer
     assert server.reads == 3
 
 
 async def test_an_error_reaches_who_asked_and_is_not_remembered() -> None:
     server = Server(error=ServerFault("away"))
     server.go.set()
-    lookup = Lookup(server.read)
+    lookup = Lookup()
     with pytest.raises(ServerFault):
-        await lookup.find(JOB.ref)
+        await lookup.find(JOB.ref, server.read)
     server.error, server.answer = None, JOB.view()
-    assert await lookup.find(JOB.ref) == JOB.view()
+    assert await lookup.find(JOB.ref, server.read) == JOB.view()
 
 
 async def test_only_so_many_are_read_at_a_time() -> None:
     server = Server()
-    lookup = Lookup(server.read)
-    waiting = [asyncio.create_task(lookup.find(made_up(number))) for number in range(AT_A_TIME)]
+    lookup = Lookup()
+    waiting = [asyncio.create_task(lookup.find(made_up(number), server.read)) for number in range(AT_A_TIME)]
     await asyncio.sleep(0.01)
     with pytest.raises(Busy, match="busy"):
-        await lookup.find(made_up(AT_A_TIME))
+        await lookup.find(made_up(AT_A_TIME), server.read)
     assert server.reads == AT_A_TIME
     server.go.set()
     await asyncio.gather(*waiting)
-    assert await lookup.find(made_up(AT_A_TIME)) is None
+    assert await lookup.find(made_up(AT_A_TIME), server.read) is None
 
 
 async def test_only_so_many_are_read_each_second() -> None:
     now = 1000.0
     server = Server()
     server.go.set()
-    lookup = Lookup(server.read, clock=lambda: now)
+    lookup = Lookup(clock=lambda: now)
 
     async def until_busy(start: int) -> int:
         for number in range(10_000):
             try:
-                await lookup.find(made_up(start + number))
+                await lookup.find(made_up(start + number), server.read)
             except Busy:
                 return number
         return 10_000
@@ -120,14 +120,15 @@ class Counting(FakeClient):
 
 async def test_a_made_up_job_costs_one_call_and_nothing_is_remembered() -> None:
     client = Counting(FakeCluster())
-    gang_former = build(client).gang_former
+    parts = build(client)
+    gang_former = parts.gang_former
     for decide in (gang_former.ensure, gang_former.preview):
         client.calls.clear()
-        gang_former.observer.lookup._gone.forget(JOB.ref)
+        parts.jobs.lookup._gone.forget(JOB.ref)
         assert (await decide(JOB.ref)).reason is Reason.JOB_GONE
         assert client.calls == ["get jobs"]
-    assert not gang_former._under_way
-    assert gang_former.latency._seen.recall(JOB.ref.uid) is None
+    assert not gang_former._flights._under_way
+    assert parts.latency._seen.recall(JOB.ref.uid) is None
 
 
 async def test_a_job_that_no_stream_has_shown_yet_is_read_once() -> None:

@@ -1,4 +1,4 @@
-"""The look at pods that trusts no label, and at Workloads that trusts no name."""
+"""Pods are matched by owner and not by label, and Workloads by reference and not by name."""
 
 import pytest
 
@@ -40,16 +40,16 @@ IMPOSTOR = a_pod("impostor").labelled(**{"batch.kubernetes.io/controller-uid": "
 async def test_what_is_seen_of_the_pods(cluster: FakeCluster, pods: list[object], seen: Pods) -> None:
     for pod in pods:
         cluster.apply(pod)  # type: ignore[arg-type]
-    assert await build(FakeClient(cluster)).observer.pods(JOB.ref) == seen
+    assert await build(FakeClient(cluster)).pods.listed(JOB.ref) == seen
 
 
 async def test_where_members_are_annotated_the_field_is_not_looked_at(cluster: FakeCluster) -> None:
-    observer = build(FakeClient(cluster), CRD_IN_OWN_GROUP).observer
+    pods = build(FakeClient(cluster), CRD_IN_OWN_GROUP).pods
     cluster.apply(a_pod("a").of(JOB).in_group("by-field"))
-    assert await observer.pods(JOB.ref) == Pods(True, True)
+    assert await pods.listed(JOB.ref) == Pods(True, True)
     cluster.remove("pods", "default", "a", "user")
     cluster.apply(a_pod("b").of(JOB).naming_group("by-annotation"))
-    assert await observer.pods(JOB.ref) == Pods(True, True, "by-annotation")
+    assert await pods.listed(JOB.ref) == Pods(True, True, "by-annotation")
 
 
 async def test_a_stranger_s_workload_is_found_behind_many_others(

@@ -1,6 +1,7 @@
 """A PodGroup is replaced by one of another size, on a cluster in memory. Faults have a sweep of their own."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,7 @@ async def settled(cluster: FakeCluster, profile: ApiProfile = NATIVE, client: Fa
     """Everything was listed, and every Job that wants something was worked on once."""
     parts = build(client or FakeClient(cluster), profile)
     await parts.resync.once()
-    parts.cache.has_synced = True
+    parts.cache.mark_synced(True)
     while len(parts.queue):
         key = await parts.queue.get()
         await parts.reconciler.reconcile(key)
@@ -60,8 +61,8 @@ def written(cluster: FakeCluster) -> list[tuple[str, str]]:
     return [(change.verb, change.plural) for change in cluster.history if change.actor == MUSTER]
 
 
-def told(parts: Parts) -> list[str]:
-    queue = parts.gang_former.recorder._queue
+def posted(parts: Parts) -> list[str]:
+    queue = parts.recorder._queue
     return [str(event.reason) for event in (queue.get_nowait() for _ in range(queue.qsize()))]
 
 
@@ -79,22 +80,51 @@ async def test_the_group_is_replaced_under_its_name_and_nothing_else_is_touched(
     parts = await settled(cluster, profile)
     assert size_of(cluster) == 3
     assert written(cluster) == REPLACED
-    assert told(parts) == ["GangResized"]
+    assert posted(parts) == ["GangResized"]
 
 
-async def test_once_it_has_its_size_nothing_more_is_read_or_written() -> None:
+async def test_once_it_has_its_size_nothing_more_is_read_or_written(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = a_cluster(lost())
     parts = await settled(cluster)
-    parts.observer.client = Untouchable(cluster)
+    for call in ("get", "list"):
+        monkeypatch.setattr(FakeClient, call, not_expected)
     await parts.reconciler.reconcile(JOB.ref.key)
     assert len(written(cluster)) == len(REPLACED)
     assert not await parts.resync._unsettled()
 
 
-async def test_a_pod_that_is_only_not_ready_yet_is_no_reason() -> None:
-    cluster = a_cluster(lost(), waiting=False)
-    await settled(cluster)
+def unlost() -> JobBuilder:
+    """Index 0 has succeeded, a pod is not ready, and none was ever lost."""
+    return a_gang("test-job").uid("test-job-uid").with_status(completedIndexes="0", succeeded=1, active=3, ready=2)
+
+
+@pytest.mark.parametrize("job", [lost(), unlost()], ids=["lost", "never lost"])
+async def test_a_pod_that_is_only_not_ready_yet_is_no_reason_and_costs_one_list(
+    job: JobBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = a_cluster(job, waiting=False)
+    parts = await settled(cluster)
     assert written(cluster) == []
+    listed: list[str] = []
+    real = FakeClient.list
+
+    async def counted(client: FakeClient, resource: Resource, *more: Any, **options: Any) -> Any:
+        listed.append(resource.plural)
+        return await real(client, resource, *more, **options)
+
+    monkeypatch.setattr(FakeClient, "get", not_expected)
+    monkeypatch.setattr(FakeClient, "list", counted)
+    await parts.reconciler.reconcile(JOB.ref.key)
+    assert listed == ["pods"]
+
+
+async def test_a_pod_that_never_got_its_node_does_not_wait_for_those_that_have_ended() -> None:
+    """The scheduler lost its binding, with the API server. No pod has failed."""
+    cluster = a_cluster(unlost())
+    parts = await settled(cluster)
+    assert size_of(cluster) == 3
+    assert written(cluster) == REPLACED
+    assert posted(parts) == ["GangResized"]
 
 
 async def test_a_pod_that_is_going_waits_for_nothing() -> None:
@@ -155,7 +185,7 @@ async def test_what_may_not_be_replaced_is_told_and_not_touched(change: Callable
     cluster.update(*PLACE, change, USER)
     parts = await settled(cluster)
     assert written(cluster) == []
-    assert told(parts) == ["GangNotResized"]
+    assert posted(parts) == ["GangNotResized"]
 
 
 async def test_what_the_server_does_not_take_as_it_was_is_made_from_the_template() -> None:
@@ -170,7 +200,7 @@ async def test_a_server_that_takes_no_new_one_is_no_secret() -> None:
     cluster = a_cluster(lost())
     parts = await settled(cluster, client=RejectsPodGroups(cluster))
     assert PLACE not in cluster.objects
-    assert told(parts) == ["GangNotResized"]
+    assert posted(parts) == ["GangNotResized"]
 
 
 async def test_a_server_that_stores_another_size_is_not_asked_again_and_again() -> None:
@@ -179,14 +209,14 @@ async def test_a_server_that_stores_another_size_is_not_asked_again_and_again() 
     for _ in range(3):
         await parts.reconciler.reconcile(JOB.ref.key)
     assert written(cluster) == REPLACED
-    assert told(parts) == ["GangResized", "GangNotResized"]
+    assert posted(parts) == ["GangResized", "GangNotResized"]
 
 
 async def test_a_missing_right_is_told_to_whoever_runs_the_cluster() -> None:
     cluster = a_cluster(lost())
     parts = build(MayNotDelete(cluster))
     await parts.resync.once()
-    parts.cache.has_synced = True
+    parts.cache.mark_synced(True)
     with pytest.raises(Forbidden):
         await parts.reconciler.reconcile(JOB.ref.key)
     assert "cannot delete" in parts.health.sentence
@@ -207,12 +237,8 @@ async def test_a_rival_workload_does_not_keep_a_gang_from_being_resized() -> Non
     assert size_of(cluster) == 3
 
 
-class Untouchable(FakeClient):
-    async def get(self, *_: object) -> Object:
-        raise AssertionError("a settled gang was looked at")
-
-    async def list(self, *_: object, **__: object) -> Object:
-        raise AssertionError("a settled gang was looked at")
+async def not_expected(*_: object, **__: object) -> Object:
+    raise AssertionError("a settled gang was looked at")
 
 
 class RefusesPriority(FakeClient):

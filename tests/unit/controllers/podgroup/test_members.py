@@ -5,20 +5,22 @@ import pytest
 from muster.api.keys import ObjectKey
 from muster.controllers.podgroup.members import Members
 from muster.kube.client import Object
+from muster.runtime.internal_errors import InternalErrors
+from muster.runtime.metrics import Metrics
 from tests.builders import PodBuilder, a_pod
 
 G, H = ("default", "g"), ("default", "h")
 
 
 class Index:
-    """The members, and whom they told of."""
+    """The members, and the groups that they reported as changed."""
 
     def __init__(self, *pods: PodBuilder) -> None:
-        self.told: list[ObjectKey] = []
-        self.members = Members(self.told.append)
+        self.notified: list[ObjectKey] = []
+        self.members = Members(self.notified.append, InternalErrors(Metrics()))
         for pod in pods:
             self.members.changed(pod.view())
-        self.told.clear()
+        self.notified.clear()
 
     def names(self, group: ObjectKey = G) -> list[str]:
         return sorted(pod.name for pod in self.members.of(group))
@@ -29,7 +31,7 @@ def member(name: str = "a", group: str = "g") -> PodBuilder:
 
 
 @pytest.mark.parametrize(
-    ("known", "shown", "told"),
+    ("known", "shown", "notified"),
     [
         pytest.param([], member(), [G], id="a new member"),
         pytest.param([member()], member().phase("Succeeded"), [G, G], id="A36-58 a member ends"),
@@ -49,19 +51,19 @@ def member(name: str = "a", group: str = "g") -> PodBuilder:
         pytest.param([], a_pod("a").in_group("g"), [], id="the field is not the annotation"),
     ],
 )
-def test_a_change_is_told_to_the_groups_that_it_concerns(
-    known: list[PodBuilder], shown: PodBuilder, told: list[ObjectKey]
+def test_a_change_notifies_the_groups_that_it_concerns(
+    known: list[PodBuilder], shown: PodBuilder, notified: list[ObjectKey]
 ) -> None:
     index = Index(*known)
     index.members.changed(shown.view())
-    assert index.told == told
+    assert index.notified == notified
 
 
-def test_a_deletion_is_told_and_only_once() -> None:
+def test_a_deletion_notifies_the_group_once() -> None:
     index = Index(member("a"), member("b"))
     index.members.deleted(member("a").build())
     index.members.deleted(member("a").build())
-    assert index.told == [G]
+    assert index.notified == [G]
     assert index.names() == ["b"]
 
 
@@ -72,7 +74,7 @@ def test_groups_of_one_name_in_two_namespaces_are_two() -> None:
     assert index.names(H) == ["c"]
 
 
-def test_what_has_no_members_takes_no_room() -> None:
+def test_a_group_without_members_takes_no_memory() -> None:
     index = Index(member("a"))
     index.members.deleted(member("a").build())
     assert index.names() == []
@@ -80,15 +82,15 @@ def test_what_has_no_members_takes_no_room() -> None:
     assert not index.members._pods
 
 
-def test_a_full_list_takes_away_what_is_not_in_it() -> None:
+def test_a_full_list_removes_the_pods_that_are_not_in_it() -> None:
     index = Index(member("a"), member("b"), member("c", "h"))
     index.members.replaced([member("b").view(), member("d").view()])
     assert index.names() == ["b", "d"]
     assert index.names(H) == []
-    assert sorted(index.told) == [G, G, H]
+    assert sorted(index.notified) == [G, G, H]
 
 
-def test_complete_between_the_list_and_the_loss_of_the_stream() -> None:
+def test_members_are_synced_from_the_list_until_the_stream_is_lost() -> None:
     index = Index()
     assert not index.members.has_synced
     index.members.replaced([member("a").view()])
@@ -101,7 +103,7 @@ def test_complete_between_the_list_and_the_loss_of_the_stream() -> None:
 @pytest.mark.parametrize(
     "broken", [{"metadata": {"name": "a", "namespace": "default", "annotations": "x"}}, {"spec": 7}]
 )
-def test_a_pod_that_cannot_be_read_is_passed_over(broken: Object, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unreadable_pod_is_skipped(broken: Object, caplog: pytest.LogCaptureFixture) -> None:
     index = Index(member("a"))
     assert index.members.read(broken) is None
     index.members.deleted({"metadata": broken})

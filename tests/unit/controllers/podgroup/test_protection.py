@@ -9,10 +9,13 @@ from muster.api.keys import ObjectKey
 from muster.api.profile import CRD_IN_OWN_GROUP
 from muster.api.v1alpha2.podgroup import PROTECTION
 from muster.controllers.podgroup import protection as module
+from muster.controllers.podgroup.members import Members
 from muster.controllers.podgroup.protection import PodGroupProtection
 from muster.kube.client import Object
 from muster.kube.errors import Conflict, KubeError, NotFound, ServerFault, Throttled
 from muster.kube.resources import Resource
+from muster.runtime.internal_errors import InternalErrors
+from muster.runtime.metrics import Metrics
 from muster.runtime.workqueue import WorkQueue
 from tests.builders import LONG_AGO, PodBuilder, PodGroupBuilder, a_pod, a_pod_group
 from tests.fake_cluster import MUSTER, FakeClient, FakeCluster
@@ -47,16 +50,19 @@ class Kept:
     def __init__(self, group: PodGroupBuilder, *pods: PodBuilder) -> None:
         self.cluster = FakeCluster()
         self.client = Client(self.cluster)
-        self.observer = build(self.client, CRD_IN_OWN_GROUP).observer
-        self.protection = PodGroupProtection(self.observer, WorkQueue())
-        self.observer.cache.has_synced = True
+        parts = build(self.client, CRD_IN_OWN_GROUP)
+        self.cache, self.queue = parts.cache, WorkQueue[ObjectKey]()
+        errors = InternalErrors(Metrics())
+        self.members = Members(self.queue.add, errors)
+        self.protection = PodGroupProtection(parts.pod_groups, self.cache, self.queue, self.members, errors)
+        self.cache.mark_synced(True)
         self.cluster.apply(group)
         self.look()
-        self.protection.members.replaced([pod.view() for pod in pods])
+        self.members.replaced([pod.view() for pod in pods])
 
     def look(self) -> None:
         """The stream shows the group as it is."""
-        self.observer.cache.put_pod_group(CRD_IN_OWN_GROUP.read_pod_group(self.stored))
+        self.cache.put_pod_group(CRD_IN_OWN_GROUP.read_pod_group(self.stored))
 
     @property
     def stored(self) -> Object:
@@ -75,16 +81,16 @@ def group(min_count: int = 2) -> PodGroupBuilder:
     return a_pod_group("g").gang(min_count)
 
 
-async def test_a_group_that_nobody_needs_goes() -> None:
+async def test_a_deleted_group_without_living_members_loses_its_finalizer() -> None:
     kept = Kept(group().being_deleted().protected(), *pods(1, "Succeeded"))
-    await kept.protection.keep(PLACE)
+    await kept.protection.protect(PLACE)
     assert not kept.exists
     assert [change.actor for change in kept.cluster.history[-2:]] == [MUSTER, MUSTER]
 
 
-async def test_only_our_own_finalizer_is_taken_off() -> None:
+async def test_muster_removes_only_its_own_finalizer() -> None:
     kept = Kept(group().being_deleted().protected("a/b"))
-    await kept.protection.keep(PLACE)
+    await kept.protection.protect(PLACE)
     assert kept.stored["metadata"]["finalizers"] == ["a/b"]
 
 
@@ -95,20 +101,20 @@ async def test_only_our_own_finalizer_is_taken_off() -> None:
         pytest.param(lambda: Kept(group().protected()), id="nobody deletes it"),
     ],
 )
-async def test_the_finalizer_stays(make: Callable[[], Kept]) -> None:
+async def test_the_finalizer_stays_in_these_cases(make: Callable[[], Kept]) -> None:
     made = make()
-    await made.protection.keep(PLACE)
+    await made.protection.protect(PLACE)
     assert made.stored["metadata"]["finalizers"] == [PROTECTION]
     assert not made.client.patches
 
 
-async def test_the_last_member_sets_it_free() -> None:
+async def test_the_end_of_the_last_member_releases_the_group() -> None:
     kept = Kept(group().being_deleted().protected(), *pods(1))
-    await kept.protection.keep(PLACE)
+    await kept.protection.protect(PLACE)
     assert kept.exists
-    kept.protection.members.deleted(pods(1)[0].build())
-    assert len(kept.protection.queue) == 1, "the group is told of"
-    await kept.protection.keep(PLACE)
+    kept.members.deleted(pods(1)[0].build())
+    assert len(kept.queue) == 1, "the group is queued"
+    await kept.protection.protect(PLACE)
     assert not kept.exists
 
 
@@ -123,10 +129,10 @@ async def test_the_condition_comes_once_enough_pods_have_nodes_and_stays() -> No
     made = group().reporting(target)
     made.metadata["generation"] = 3
     kept = Kept(made, *pods(1))
-    await kept.protection.keep(PLACE)
+    await kept.protection.protect(PLACE)
     assert not kept.client.patches
-    kept.protection.members.replaced([pod.view() for pod in pods(2)])
-    await kept.protection.keep(PLACE)
+    kept.members.replaced([pod.view() for pod in pods(2)])
+    await kept.protection.protect(PLACE)
     other, condition = kept.stored["status"]["conditions"]
     assert other == target
     assert condition.pop("lastTransitionTime").endswith("Z")
@@ -139,38 +145,38 @@ async def test_the_condition_comes_once_enough_pods_have_nodes_and_stays() -> No
     }
     kept.look()
     for members in (pods(2), pods(1), []):
-        kept.protection.members.replaced([pod.view() for pod in members])
-        await kept.protection.keep(PLACE)
-    assert [part for part, _ in kept.client.patches] == ["status"], "told once, and it never goes back"
+        kept.members.replaced([pod.view() for pod in members])
+        await kept.protection.protect(PLACE)
+    assert [part for part, _ in kept.client.patches] == ["status"], "it is written once, and never goes back"
 
 
 async def test_a_false_condition_is_replaced() -> None:
     condition = {"type": "PodGroupScheduled", "status": "False", "reason": "Waiting"}
     kept = Kept(group().reporting(condition), *pods(2))
-    await kept.protection.keep(PLACE)
+    await kept.protection.protect(PLACE)
     assert [each["status"] for each in kept.stored["status"]["conditions"]] == ["True"]
 
 
 async def test_nothing_is_decided_while_the_members_are_being_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LISTING_SECONDS", 0.01)
     kept = Kept(group().being_deleted().protected())
-    kept.protection.members.lost()
-    await kept.protection.keep(PLACE)
+    kept.members.lost()
+    await kept.protection.protect(PLACE)
     assert kept.stored["metadata"]["finalizers"] == [PROTECTION]
-    assert await asyncio.wait_for(kept.protection.queue.get(), 2) == PLACE, "it is looked at again"
+    assert await asyncio.wait_for(kept.queue.get(), 2) == PLACE, "it is looked at again"
 
 
-async def test_a_group_that_is_gone_is_nothing_to_do() -> None:
+async def test_a_group_that_is_gone_needs_no_write() -> None:
     kept = Kept(group(), *pods(2))
-    await kept.protection.keep(("default", "another"))
+    await kept.protection.protect(("default", "another"))
     assert not kept.client.patches
 
 
 @pytest.mark.parametrize("synced", [True, False], ids=["A36-57 by the cache", "A36-57 by a read"])
 async def test_pods_that_name_an_absent_group_are_no_error(synced: bool) -> None:
     kept = Kept(group(), a_pod("lost").naming_group("absent").phase("Succeeded"))
-    kept.observer.cache.has_synced = synced
-    await kept.protection.keep(("default", "absent"))
+    kept.cache.mark_synced(synced)
+    await kept.protection.protect(("default", "absent"))
     assert (kept.client.patches, kept.client.gets) == ([], 0 if synced else 1)
 
 
@@ -190,21 +196,21 @@ ANOTHER = a_pod("other").naming_group("another").bound()
 )
 async def test_which_pods_keep_a_group_that_is_deleted(members: list[PodBuilder], active: bool) -> None:
     kept = Kept(group().being_deleted().protected(), *members)
-    await kept.protection.keep(PLACE)
+    await kept.protection.protect(PLACE)
     assert kept.exists is active
 
 
-async def test_what_was_looked_at_is_what_is_changed() -> None:
+async def test_a_write_fails_if_the_group_changed_meanwhile() -> None:
     kept = Kept(group(), *pods(2))
     kept.cluster.update("podgroups", *PLACE, lambda raw: raw["metadata"].update(labels={"a": "b"}), "user")
     with pytest.raises(Conflict):
-        await kept.protection.keep(PLACE)
+        await kept.protection.protect(PLACE)
     assert "status" not in kept.stored
 
 
 @pytest.fixture
 def retried(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long the protection was told to wait, each time that it tries again."""
+    """How long the protection has to wait, each time that it tries again."""
     seconds: list[float] = []
 
     def retry(self: WorkQueue[ObjectKey], key: ObjectKey, at_least_seconds: float = 0.0) -> None:
@@ -216,7 +222,7 @@ def retried(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 async def worked(kept: Kept) -> None:
-    kept.protection.queue.add(PLACE)
+    kept.queue.add(PLACE)
     running = asyncio.create_task(kept.protection.workers().run())
     await asyncio.sleep(0.05)
     assert not running.done(), "whatever goes wrong, the workers live"
@@ -224,7 +230,7 @@ async def worked(kept: Kept) -> None:
 
 
 @pytest.mark.parametrize("error", [NotFound("gone"), Conflict("changed")], ids=["not found", "conflict"])
-async def test_what_changed_meanwhile_is_quiet(
+async def test_a_conflict_is_neither_logged_nor_retried(
     error: KubeError, retried: list[float], caplog: pytest.LogCaptureFixture
 ) -> None:
     kept = Kept(group(), *pods(2))
@@ -240,7 +246,7 @@ async def test_what_changed_meanwhile_is_quiet(
         pytest.param(Throttled("too many requests", 7.0), 7.0, id="the server says when"),
     ],
 )
-async def test_what_fails_is_told_and_tried_again(
+async def test_an_error_is_logged_and_retried(
     error: KubeError, seconds: float, retried: list[float], caplog: pytest.LogCaptureFixture
 ) -> None:
     kept = Kept(group(), *pods(2))
@@ -248,10 +254,10 @@ async def test_what_fails_is_told_and_tried_again(
     await worked(kept)
     assert retried == [seconds]
     assert kept.stored["status"]["conditions"][0]["status"] == "True"
-    assert "default/g: will try again" in caplog.text
+    assert "default/g: failed, retrying" in caplog.text
 
 
-async def test_a_bug_of_ours_does_not_end_the_protection(
+async def test_a_bug_in_muster_does_not_end_the_protection(
     retried: list[float], caplog: pytest.LogCaptureFixture
 ) -> None:
     kept = Kept(group(), *pods(2))
@@ -264,16 +270,16 @@ async def test_a_bug_of_ours_does_not_end_the_protection(
 async def test_while_nothing_is_watched_a_group_without_members_is_read() -> None:
     kept = Kept(group().protected(), *pods(1, "Succeeded"))
     kept.cluster.update("podgroups", *PLACE, lambda raw: raw["metadata"].update(deletionTimestamp=LONG_AGO), "user")
-    await kept.protection.keep(PLACE)
+    await kept.protection.protect(PLACE)
     assert kept.exists, "the streams are up: they will tell"
-    kept.observer.cache.has_synced = False
-    await kept.protection.keep(PLACE)
+    kept.cache.mark_synced(False)
+    await kept.protection.protect(PLACE)
     assert not kept.exists
 
 
 async def test_while_nothing_is_watched_a_group_with_members_costs_no_read() -> None:
     kept = Kept(group(), *pods(1))
-    kept.observer.cache.has_synced = False
+    kept.cache.mark_synced(False)
     kept.cluster.remove("podgroups", *PLACE, "user", force=True)
-    await kept.protection.keep(PLACE)
+    await kept.protection.protect(PLACE)
     assert not kept.client.gets

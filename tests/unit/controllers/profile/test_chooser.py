@@ -5,12 +5,13 @@ from collections.abc import Mapping
 
 import pytest
 
+from muster.api.lease import PROFILE
 from muster.api.profile import CRD_IN_OWN_GROUP, NATIVE, ApiProfile
 from muster.controllers.profile import chooser as module
-from muster.controllers.profile.agreement import PROFILE_ANNOTATION, Agreement, LeaseAgreement, OwnAgreement
+from muster.controllers.profile.agreement import Agreement, LeaseAgreement, OwnAgreement
 from muster.controllers.profile.chooser import ProfileChooser
 from muster.core.profile_choice import AGREEING_PROBES, Agree, Change, Choice, Keep, ProbeAgain
-from muster.kube.api_detection import gangs_live
+from muster.kube.api_detection import gangs_exist
 from muster.kube.client import Object
 from muster.kube.errors import KubeError, NotFound, ServerFault
 from muster.kube.resources import Resource
@@ -61,7 +62,7 @@ def a_chooser(server: Server, leads: bool = True, setting: str = "auto") -> Prof
 
 def agreed(cluster: FakeCluster) -> str:
     annotations = cluster.get(*LEASE)["metadata"].get("annotations") or {}
-    return str(annotations.get(PROFILE_ANNOTATION, ""))
+    return str(annotations.get(PROFILE, ""))
 
 
 async def settled(chooser: ProfileChooser) -> Choice:
@@ -70,7 +71,7 @@ async def settled(chooser: ProfileChooser) -> Choice:
     for _ in range(AGREEING_PROBES + 1):
         choice = await chooser.look()
         if isinstance(choice, Change):
-            chooser.using = choice.to
+            chooser.use(choice.to)
     return choice
 
 
@@ -78,13 +79,13 @@ async def test_two_replicas_whose_servers_differ_use_one_profile(cluster: FakeCl
     first = a_chooser(Server(cluster, NATIVE))
     second = a_chooser(Server(cluster, CRD_IN_OWN_GROUP), leads=False)
     assert await first.look() == Change(NATIVE)
-    told = await settled(second)
-    assert isinstance(told, Keep)
-    assert "which this replica's API server does not serve" in told.problem
+    choice = await settled(second)
+    assert isinstance(choice, Keep)
+    assert "which this replica's API server does not serve" in choice.problem
     assert (second.using, agreed(cluster)) == (None, "native")
 
 
-async def test_a_leader_does_not_leave_living_gangs_and_does_once_they_are_gone(
+async def test_a_leader_keeps_the_profile_of_living_gangs_and_changes_once_they_are_gone(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "GANGS_SECONDS", 0.0)
@@ -92,9 +93,9 @@ async def test_a_leader_does_not_leave_living_gangs_and_does_once_they_are_gone(
     second = a_chooser(Server(cluster, CRD_IN_OWN_GROUP))
     await settled(first)
     cluster.apply(a_pod("member").of(JOB).labelled(**INDEX).in_group("g"))
-    told = await settled(second)
-    assert isinstance(told, Keep)
-    assert "does not leave gangs that live" in told.problem
+    choice = await settled(second)
+    assert isinstance(choice, Keep)
+    assert "does not switch while gangs of the old API exist" in choice.problem
     cluster.remove("pods", "default", "member", USER)
     await settled(second)
     assert (agreed(cluster), second.using) == (CRD_IN_OWN_GROUP.name, CRD_IN_OWN_GROUP)
@@ -124,18 +125,18 @@ async def test_a_pinned_leader_changes_at_once_and_the_others_follow(cluster: Fa
     assert await auto.look() == Change(CRD_IN_OWN_GROUP)
 
 
-async def test_who_begins_waits_for_the_lease_and_does_not_begin_without_it(cluster: FakeCluster) -> None:
+async def test_a_replica_that_starts_waits_for_the_lease(cluster: FakeCluster) -> None:
     cluster.remove(*LEASE, USER)
     server = Server(cluster, NATIVE)
     chooser = a_chooser(server)
     assert isinstance(await chooser.look(), Agree), "the election is about to make it"
     server.error = ServerFault("etcd is away")
-    told = await chooser.look()
-    assert isinstance(told, Keep)
-    assert "the Lease, which says which API the other replicas use, cannot be read: etcd is away" in told.problem
+    choice = await chooser.look()
+    assert isinstance(choice, Keep)
+    assert "cannot read the Lease, which names the API that the replicas use: etcd is away" in choice.problem
 
 
-async def test_who_works_goes_on_when_the_lease_is_gone_and_writes_the_agreement_again(cluster: FakeCluster) -> None:
+async def test_a_running_replica_goes_on_without_the_lease_and_writes_the_agreement_again(cluster: FakeCluster) -> None:
     chooser = a_chooser(Server(cluster, NATIVE))
     await settled(chooser)
     cluster.remove(*LEASE, USER)
@@ -149,7 +150,7 @@ async def test_who_works_goes_on_when_the_lease_is_gone_and_writes_the_agreement
 @pytest.mark.parametrize("annotation", ["", "something else", 7, None])
 async def test_any_annotation_is_an_agreement_or_none(cluster: FakeCluster, annotation: object) -> None:
     def scribble(lease: Object) -> None:
-        lease["metadata"]["annotations"] = {PROFILE_ANNOTATION: annotation}
+        lease["metadata"]["annotations"] = {PROFILE: annotation}
 
     cluster.update(*LEASE, scribble, USER)
     assert await LeaseAgreement(FakeClient(cluster), "muster-system", "muster").read() is None
@@ -157,7 +158,7 @@ async def test_any_annotation_is_an_agreement_or_none(cluster: FakeCluster, anno
     assert agreed(cluster) == "native"
 
 
-async def test_who_comes_second_does_not_overwrite_an_agreement(cluster: FakeCluster) -> None:
+async def test_the_second_replica_does_not_overwrite_an_agreement(cluster: FakeCluster) -> None:
     agreement = LeaseAgreement(FakeClient(cluster), "muster-system", "muster")
     await asyncio.gather(agreement.agree(NATIVE, None), agreement.agree(CRD_IN_OWN_GROUP, None))
     won = await agreement.read()
@@ -166,7 +167,7 @@ async def test_who_comes_second_does_not_overwrite_an_agreement(cluster: FakeClu
     assert await agreement.read() == won
 
 
-async def test_alone_one_agrees_with_oneself() -> None:
+async def test_a_single_replica_keeps_its_first_agreement() -> None:
     agreement: Agreement = OwnAgreement()
     await agreement.agree(NATIVE, None)
     await agreement.agree(CRD_IN_OWN_GROUP, None)
@@ -184,7 +185,7 @@ async def test_alone_one_agrees_with_oneself() -> None:
         pytest.param("ended", False, False, id="a member that ended"),
     ],
 )
-async def test_which_gangs_live(thing: str | None, served: bool, living: bool) -> None:
+async def test_these_objects_show_that_gangs_live(thing: str | None, served: bool, living: bool) -> None:
     cluster, plain = FakeCluster(), a_pod("member").of(JOB).labelled(**INDEX)
     match thing:
         case "ours":
@@ -196,4 +197,4 @@ async def test_which_gangs_live(thing: str | None, served: bool, living: bool) -
         case "plain":
             cluster.apply(plain)
     client = Server(cluster, *((NATIVE,) if served else ()))
-    assert await gangs_live(client, NATIVE, served) is living
+    assert await gangs_exist(client, NATIVE, served) is living
