@@ -14,7 +14,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
-{{/* Not the chart's version: a chart that changes nothing about the pods does not restart them. */}}
+{{/* Without the chart's version: a new chart with unchanged pods must not restart them. */}}
 {{- define "muster.podLabels" -}}
 {{- $root := index . 0 -}}
 app.kubernetes.io/name: muster
@@ -48,7 +48,7 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{/* What Pod Security `restricted` asks of a pod, and of a container. */}}
+{{/* What Pod Security `restricted` requires of a pod and of a container. */}}
 {{- define "muster.podSecurityContext" -}}
 runAsNonRoot: true
 runAsUser: 65532

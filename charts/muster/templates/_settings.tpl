@@ -1,4 +1,4 @@
-{{/* The settings file. `muster config check` reads it; tests compare the two. */}}
+{{/* The settings file. Tests check it with `muster config check`. */}}
 {{- define "muster.settings" -}}
 apiVersion: muster.dev/v1alpha1
 kind: MusterConfiguration
