@@ -61,6 +61,8 @@ class JobView:
     active: int = field(default=0, compare=False)
     ready: int = field(default=0, compare=False)
     succeeded: int = field(default=0, compare=False)
+    may_replace: bool = field(default=False, compare=False)
+    """The Job lost a pod, is losing one, or was suspended. If not, none of its pods is a replacement."""
     intent: str | None = None
     """The text of the annotation. It keeps one character more than `MAX_INTENT`, to show that the text is too long."""
     at_rest: bool = False
@@ -76,6 +78,7 @@ class JobView:
     def parse(cls, raw: object) -> Self:
         job = as_object(raw, "Job")
         metadata, spec, status = mapping(job, "metadata"), mapping(job, "spec"), mapping(job, "status")
+        may_replace = _may_replace(spec, status)
         template = mapping(spec, "template")
         pod, annotations = mapping(template, "spec"), mapping(metadata, "annotations")
         return cls(
@@ -100,6 +103,7 @@ class JobView:
             active=integer(status, "active") or 0,
             ready=integer(status, "ready") or 0,
             succeeded=integer(status, "succeeded") or 0,
+            may_replace=may_replace,
             intent=_intent(annotations),
             at_rest=flag(spec, "suspend") and not (integer(status, "active") or integer(status, "terminating")),
             suspended_once=any(text(condition, "type") == "Suspended" for condition in mappings(status, "conditions")),
@@ -108,7 +112,7 @@ class JobView:
             in_queue=_in_queue(mapping(metadata, "labels"), annotations),
             unfinished=_unfinished(spec, status),
             ending=any(_is_ending(condition) for condition in mappings(status, "conditions")),
-            unready=_unready(status) if _has_lost_pods(spec, status) or _has_ended_indexes(status) else 0,
+            unready=_unready(status) if may_replace or _has_ended_indexes(status) else 0,
         )
 
     @property
@@ -167,8 +171,7 @@ def _unready(status: Raw) -> int:
     return max(0, (integer(status, "active") or 0) - (integer(status, "ready") or 0))
 
 
-def _has_lost_pods(spec: Raw, status: Raw) -> bool:
-    """Whether the Job ever lost a pod. If not, no pod is a replacement."""
+def _may_replace(spec: Raw, status: Raw) -> bool:
     resumed = any(text(condition, "type") == "Suspended" for condition in mappings(status, "conditions"))
     rules = mappings(mapping(spec, "podFailurePolicy"), "rules")
     uncounted = any(text(rule, "action") == "Ignore" for rule in rules)

@@ -200,12 +200,17 @@ def is_not_held(gang: Gang, summary: MemberSummary) -> bool:
 
 
 def was_never_whole(gang: Gang, summary: MemberSummary) -> bool:
-    """A pod that already existed when the scheduler reported the gang as scheduled has no node yet.
+    """A member without a node is no replacement of a lost pod, so the gang never had all its nodes.
 
-    Then it is not the replacement of a lost pod, so the gang never had all its nodes. A gang that needs fewer pods than
-    the Job has can start without that one. Times are in seconds, and no pod is lost and replaced within one second.
+    The Job never lost a pod, or the member already existed when the scheduler reported the gang as scheduled. A gang
+    that needs fewer pods than the Job has can start without that one. Times are in seconds, and no pod is lost and
+    replaced within one second.
     """
-    claim = gang.group.scheduled if gang.is_claimed else None
+    if not gang.is_claimed or not summary.waiting:
+        return False
+    if not gang.job.may_replace:
+        return summary.bound + gang.job.succeeded < gang.needed
+    claim = gang.group.scheduled
     older = claim is not None and "" < summary.waiting_since <= claim.last_transition_time
     return older and gang.needed >= (gang.job.parallelism or 1)
 

@@ -229,6 +229,11 @@ def test_members_that_started_alone_prove_that_no_scheduler_holds_the_gang(
     assert is_not_held(gang, summary) is not_held
 
 
+def ignoring() -> JobBuilder:
+    """Its lost pods do not count as failures."""
+    return job("").having(podFailurePolicy={"rules": [{"action": "Ignore"}]})
+
+
 CALLED = new().scheduled(when=LATER)
 OLDER, TOGETHER, NEWER = (replace(HALF, waiting_since=when) for when in (BEGAN, LATER, AFTER))
 NEVER_WHOLE = {
@@ -238,11 +243,17 @@ NEVER_WHOLE = {
     "nobody waits": (gang(CALLED), MemberSummary(4, 4, bound_since=BEGAN), False),
     "the scheduler has not spoken": (gang(new()), OLDER, False),
     "the gang does not need all pods": (Gang(job().view(), CALLED.read(), 3, BEGAN), OLDER, False),
+    "one that waits came later, and no pod was ever lost": (gang(CALLED, ""), NEWER, True),
+    "a pod ends just now, and another waits": (gang(CALLED, "", terminating=1), NEWER, False),
+    "a pod failed, and another waits": (gang(CALLED, "", failed=1), NEWER, False),
+    "lost pods may not have been counted": (Gang(ignoring().view(), CALLED.read(), 4, ""), NEWER, False),
+    "no pod was lost, and enough have a node": (Gang(job("").view(), CALLED.read(), 2, ""), NEWER, False),
+    "no pod was lost, and enough are done": (gang(CALLED, "", succeeded=2), NEWER, False),
 }
 
 
 @pytest.mark.parametrize(("gang", "summary", "never"), NEVER_WHOLE.values(), ids=NEVER_WHOLE)
-def test_a_member_that_is_older_than_the_claim_and_waits_proves_that_the_claim_is_false(
+def test_a_member_that_waits_and_replaces_no_lost_pod_proves_that_the_claim_is_false(
     gang: Gang, summary: MemberSummary, never: bool
 ) -> None:
     assert was_never_whole(gang, summary) is never
