@@ -51,6 +51,8 @@ WORKERS = 2
 """Few: each look at members is a request, and events are not urgent."""
 RECENT = timedelta(seconds=60)
 """A gang that was scheduled longer ago than this gets no event, so that a restart does not report all old gangs."""
+CLAIM_PRECISION_SECONDS = 1.0
+"""The API server stores times in whole seconds."""
 
 Look = Callable[[Gang], Awaitable[MemberSummary | None]]
 """Returns the members of a gang; None if they are not known yet."""
@@ -127,7 +129,11 @@ class GangStatusController:
     def _wait(self, key: JobKey, gang: Gang) -> GangWait:
         """A gang that was scheduled and lost pods before this process started counts as one that had its nodes."""
         started = self._started.get(key) == gang.run or (gang.is_claimed and gang.lost_pods)
-        return GangWait(gang.job.uid, started, _now(), watched=not gang.is_claimed, pause=self.pace.first_pause)
+        wait = GangWait(gang.job.uid, started, _now(), watched=not gang.is_claimed, pause=self.pace.first_pause)
+        if gang.is_claimed and not started:
+            # The patience counts from the claim: an earlier leader may have died before it counted the pods.
+            wait.claimed = wait.since - max(0.0, self._age(gang).total_seconds() - CLAIM_PRECISION_SECONDS)
+        return wait
 
     def _is_proven(self, key: JobKey, gang: Gang, wait: GangWait | None) -> bool:
         """Whether the gang had its nodes, as far as is known without a look at its pods."""
@@ -190,9 +196,13 @@ class GangStatusController:
         return gang_of(seen, decide(seen, self.rules), self.rules)
 
     def _is_recent(self, gang: Gang) -> bool:
+        return self._age(gang) < RECENT
+
+    def _age(self, gang: Gang) -> timedelta:
+        """How long ago the run began or got its nodes; a very long time if that is unknown."""
         with suppress(ValueError):
-            return self.clock() - datetime.fromisoformat(gang.last_news) < RECENT
-        return False
+            return self.clock() - datetime.fromisoformat(gang.last_news)
+        return timedelta.max
 
     def _perform(self, key: JobKey, outcome: Outcome) -> bool:
         """Act on the outcome. False if it was not reported, or must be reported later."""
