@@ -140,17 +140,6 @@ async def test_a_gang_that_was_scheduled_long_ago_gets_no_event(stage: Stage) ->
     assert not stage.gang_status.recorder._posted
 
 
-@pytest.mark.parametrize(("claimed", "posted"), [(JUST_NOW, [SCHEDULED]), ("2026-01-01T00:00:56Z", [])])
-async def test_the_patience_counts_from_the_claim_also_if_another_leader_saw_it(
-    stage: Stage, claimed: str, posted: list[str]
-) -> None:
-    """A leader that is killed soon after it came would otherwise never count the pods of a gang, nor would the next."""
-    stage.at(patience=5.0).has(*(pod.bound() for pod in pods(4)))
-    stage.shows(job(active=4, ready=3), group().scheduled(when=claimed))
-    await stage.consider()
-    assert await stage.posted() == posted
-
-
 async def test_a_wait_gets_one_event_and_its_end_another(stage: Stage) -> None:
     stage.has(*pods(2))
     await stage.consider(times=2)

@@ -137,3 +137,14 @@ async def test_an_event_that_the_full_queue_rejects_is_posted_later(silent: Stag
     assert await asyncio.wait_for(silent.gang_status.queue.get(), 2), "it is tried again"
     await silent.consider(times=2)
     assert (await silent.posted()).count(SCHEDULED) == 1
+
+
+@pytest.mark.parametrize(("claimed", "posted"), [(JUST_NOW, [SCHEDULED]), ("2026-01-01T00:00:56Z", [])])
+async def test_the_patience_counts_from_the_claim_also_if_another_leader_saw_it(
+    stage: Stage, claimed: str, posted: list[str]
+) -> None:
+    """A leader that is killed soon after it came would otherwise never count the pods of a gang, nor would the next."""
+    stage.at(patience=5.0).has(*(pod.bound() for pod in pods(4)))
+    stage.shows(job(active=4, ready=3), group().scheduled(when=claimed))
+    await stage.consider()
+    assert await stage.posted() == posted
