@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -18,7 +19,9 @@ from bench_run.cluster import BenchError, Side
 from local_cluster.api import AdminClient, admin_context
 
 SUBMITTERS = 8
+ERROR = b'{"type":"ERROR"'
 ADDED = b'{"type":"ADDED"'
+REVISION = re.compile(rb'"resourceVersion":"([0-9]+)"')
 BOUND = "/api/v1/namespaces/{}/pods?watch=1&fieldSelector=spec.nodeName!="
 POD_GROUPS = "/apis/scheduling.k8s.io/v1alpha2/namespaces/{}/podgroups?watch=1"
 GONE_SECONDS = 300
@@ -29,38 +32,72 @@ def _unnamed(_: bytes) -> str:
 
 
 class Stream:
-    """A watch stream that is read in a thread. Owns the connection; keeps when each object was added."""
+    """A watch stream that is read in a thread. Owns the connection; keeps when each object was added.
+
+    The API server ends a stream that it cannot write to fast enough, which happens on two busy cores: the stream then
+    continues where it ended.
+    """
 
     def __init__(self, side: Side, path: str, name_of: Callable[[bytes], str] = _unnamed) -> None:
         self.added: list[tuple[float, str]] = []
+        self._side, self._path, self._revision, self._closed, self._ended = side, path, "", False, ""
         self._arrived = threading.Condition()
         self._name_of = name_of
-        self._connection = http.client.HTTPSConnection("127.0.0.1", side.port, context=admin_context(side.layout))
-        self._connection.request("GET", path)
-        self._answer = self._connection.getresponse()
-        if self._answer.status != 200:
-            raise BenchError(f"The API server answered {self._answer.status} to {path}.")
+        self._answer = self._connect()
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
+    def _connect(self) -> http.client.HTTPResponse:
+        context = admin_context(self._side.layout)
+        self._connection = http.client.HTTPSConnection("127.0.0.1", self._side.port, context=context)
+        since = f"&resourceVersion={self._revision}" if self._revision else ""
+        self._connection.request("GET", self._path + since)
+        answer = self._connection.getresponse()
+        if answer.status != 200:
+            raise BenchError(f"The API server answered {answer.status} to {self._path}.")
+        return answer
+
     def _read(self) -> None:
         try:
-            for line in self._answer:
-                if line.startswith(ADDED):
-                    with self._arrived:
-                        self.added.append((time.monotonic(), self._name_of(line)))
-                        self._arrived.notify()
-        except (OSError, ValueError, http.client.HTTPException):
-            return  # it was closed
+            while not self._closed:
+                for line in self._lines():
+                    self._take(line)
+                if not self._closed:
+                    self._answer = self._connect()
+        except (OSError, ValueError, http.client.HTTPException, BenchError) as error:
+            with self._arrived:
+                self._ended = str(error) or type(error).__name__
+                self._arrived.notify()
+
+    def _lines(self) -> Iterator[bytes]:
+        rest = b""
+        while chunk := self._answer.read1(1 << 16):
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from lines
+
+    def _take(self, line: bytes) -> None:
+        if line.startswith(ERROR):
+            raise BenchError(line.decode(errors="replace")[:300])
+        if found := REVISION.search(line):
+            self._revision = found[1].decode()
+        if line.startswith(ADDED):
+            with self._arrived:
+                self.added.append((time.monotonic(), self._name_of(line)))
+                self._arrived.notify()
 
     def wait_for(self, count: int, seconds: float) -> float:
         """When the object of this number came."""
         with self._arrived:
-            if not self._arrived.wait_for(lambda: len(self.added) >= count, seconds):
-                raise BenchError(f"After {seconds:.0f} s there are {len(self.added)} of {count} objects.")
+            self._arrived.wait_for(lambda: len(self.added) >= count or self._ended, seconds)
+            if len(self.added) < count:
+                ended = f" The watch stream ended: {self._ended}." if self._ended else ""
+                raise BenchError(
+                    f"After {seconds:.0f} s at most, there are {len(self.added)} of {count} objects.{ended}"
+                )
             return self.added[count - 1][0]
 
     def close(self) -> None:
+        self._closed = True
         if self._connection.sock is not None:
             self._connection.sock.shutdown(socket.SHUT_RDWR)  # this ends the read that the thread waits in
         self._thread.join(5)
