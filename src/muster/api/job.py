@@ -62,7 +62,10 @@ class JobView:
     ready: int = field(default=0, compare=False)
     succeeded: int = field(default=0, compare=False)
     may_replace: bool = field(default=False, compare=False)
-    """The Job lost a pod, is losing one, or was suspended. If not, none of its pods is a replacement."""
+    """The Job lost a pod, is losing one, was suspended, or has a rule by which lost pods do not count.
+
+    If not, none of its pods is a replacement.
+    """
     intent: str | None = None
     """The text of the annotation. It keeps one character more than `MAX_INTENT`, to show that the text is too long."""
     at_rest: bool = False
